@@ -119,8 +119,8 @@ CurveTime soft_minimum(std::span<const CurveTime> choices) {
 
 CurveTime block_scaled_time(const KernelCall& call,
                             const DeviceSpec& device,
+                            const BlockScaledCurve& curve,
                             double memory_fraction) {
-    const BlockScaledCurve curve;
     const double bandwidth =
         static_cast<double>(device.memory_bandwidth.bits_per_second()) / 8 * memory_fraction;
     const double compute = block_scaled_seconds(call, device, curve);
@@ -320,8 +320,10 @@ bool EfficiencyCurves::is_persistent(const KernelCall& call) const {
 // tiles of less depth, and adds the cost of summing the fp32 partial results.
 CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
     // From Blackwell on, tensor cores apply the scales themselves.
-    if (is_block_scaled(call) && device_.generation == "hopper") {
-        return block_scaled_time(call, device_, memory_.fraction);
+    const BlockScaledCurve* scaled =
+        is_block_scaled(call) ? block_scaled_curve(device_.generation) : nullptr;
+    if (scaled != nullptr) {
+        return block_scaled_time(call, device_, *scaled, memory_.fraction);
     }
     const bool cpu = device_.generation == "cpu";
     GemmCurve curve = gemm_[class_index(call.dtype)];

@@ -9,6 +9,27 @@
 
 namespace orrery {
 
+namespace {
+
+constexpr BlockScaledCurve kHopper;
+// Least squares over 108 products of an MI300X with 16 to 16,384 rows: times of Composable Kernel's
+// instances in AITER (MIT; aiter/configs/a8w8_blockscale_tuned_gemm.csv, 304 compute units). A
+// product of few rows takes 2.2 ns for each element of k however few its columns are: a tile's
+// loads wait.
+constexpr BlockScaledCurve kCdna3{.asymptote = 0.289,
+                                  .k_prologue = 324,
+                                  .wave_sharpness = 0.45,
+                                  .tile_penalty = 0.207,
+                                  .latency_us = 0.45,
+                                  .residual = 0.09,
+                                  .k_step_ns = 2.2};
+
+}  // namespace
+
+const BlockScaledCurve* block_scaled_curve(std::string_view generation) {
+    return generation == "hopper" ? &kHopper : generation == "cdna3" ? &kCdna3 : nullptr;
+}
+
 double block_scaled_seconds(const KernelCall& call,
                             const DeviceSpec& device,
                             const BlockScaledCurve& curve) {
@@ -28,8 +49,8 @@ double block_scaled_seconds(const KernelCall& call,
                 128.0 / static_cast<double>(rows) + 128.0 / static_cast<double>(columns);
             const double slowdown =
                 1 + curve.tile_penalty * std::max(0.0, perimeter - kFreePerimeter);
-            const double tile = 2.0 * static_cast<double>(rows * columns) * depth * slowdown;
-            best = std::min(best, rounds * tile / sm_rate);
+            const double tile = 2.0 * static_cast<double>(rows * columns) * slowdown / sm_rate;
+            best = std::min(best, rounds * depth * std::max(tile, curve.k_step_ns * 1e-9));
         }
     }
     return best;

@@ -21,7 +21,7 @@ enum class PeerFlags : std::uint8_t { barriers, in_data };
 
 // The time of an all-reduce of `bytes` on each of `ranks` GPUs of a node, captured in a CUDA graph.
 // `kernel_latency` is the device's. No value if the kernel does not support the case: more than 8
-// GPUs, more than 8 MiB, or more than two GPUs without an NVSwitch.
+// GPUs, more than 8 MiB, or GPUs that reach one another over PCIe alone.
 std::optional<Time> direct_all_reduce_time(const NodeSpec& node,
                                            std::int64_t ranks,
                                            Bytes bytes,

@@ -17,6 +17,7 @@ struct GpuWord {
 inline constexpr GpuWord kGpuWords[] = {{"GB200", 0, "gb200"},
                                         {"B200", 0, "b200"},
                                         {"H200", 0, "h200"},
+                                        {"H100 PCIe", 0, "h100-pcie"},
                                         {"H100", 90, "h100-96g-hbm2e"},
                                         {"H100", 0, "h100-80g"},
                                         {"H800", 0, "h800"},

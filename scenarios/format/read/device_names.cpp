@@ -16,7 +16,7 @@ struct GpuName {
     std::string_view device;                // empty: a chip that the catalogue lacks
 };
 // The first match counts; more special names come first. Some parts have other rates than the
-// catalogue's: fewer SMs (H100 PCIe, RTX 4090 D and Laptop), other memory (H100 NVL).
+// catalogue's: fewer SMs (H800 PCIe, RTX 4090 D and Laptop), other memory (H100 NVL).
 constexpr std::array kGpuNames{
     GpuName{{"GB300"}, 0, "gb300"},
     GpuName{{"B300"}, 0, "b300"},
@@ -31,7 +31,7 @@ constexpr std::array kGpuNames{
     GpuName{{"H800", "PCIE"}, 0, ""},
     GpuName{{"H800", "NVL"}, 0, ""},
     GpuName{{"H800"}, 0, "h800"},
-    GpuName{{"H100", "PCIE"}, 0, ""},
+    GpuName{{"H100", "PCIE"}, 0, "h100-pcie"},
     GpuName{{"H100", "NVL"}, 0, ""},
     GpuName{{"H100"}, 85, "h100-96g-hbm2e"},
     GpuName{{"H100"}, 70, "h100-80g"},

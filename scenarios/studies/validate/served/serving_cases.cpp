@@ -63,6 +63,7 @@ void apply_words(const std::string& notes, ServingCase& row) {
     row.attention_in_16_bits =
         notes.find("attention and the first and last layer of the checkpoint are bf16") !=
         std::string::npos;
+    row.whole_prompts = notes.find("benchmark leaves prompts whole") != std::string::npos;
     if (const std::size_t at = notes.find("vLLM 0."); at != std::string::npos) {
         const std::size_t begin = at + std::string_view{"vLLM "}.size();
         row.release = notes.substr(begin, notes.find_first_of("; ,", begin) - begin);
@@ -225,10 +226,11 @@ bool captures_all_contexts(const ServingCase& row) {
 }
 
 // From 0.5.1 on for models with more than 32,768 tokens of context (vllm/engine/arg_utils.py:
-// "Chunked prefill is enabled by default for models with max_model_len > 32K").
+// "Chunked prefill is enabled by default for models with max_model_len > 32K"). Before pull request
+// 9529, benchmark_throughput.py passed an option of its own, which is off.
 bool chunks_prompts_by_default(const ServingCase& row, const PublishedModel& model) {
     constexpr std::int64_t kLong = 32'768;
-    return row.engine == "vllm-2024" && row.release.starts_with("0.6") &&
+    return row.engine == "vllm-2024" && row.release.starts_with("0.6") && !row.whole_prompts &&
            model.max_position_embeddings > kLong;
 }
 

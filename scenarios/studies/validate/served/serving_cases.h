@@ -15,9 +15,10 @@ namespace orrery {
 struct ServingCase {
     std::string name;
     std::string family;
-    std::string source;   // publication
-    std::string engine;   // "trtllm-0.14", "vllm-0.19.0"
-    std::string release;  // of vLLM, where the notes name it: "0.6.3"
+    std::string source;          // publication
+    std::string engine;          // "trtllm-0.14", "vllm-0.19.0"
+    std::string release;         // of vLLM, where the notes name it: "0.6.3"
+    bool whole_prompts = false;  // the notes say that the benchmark leaves prompts whole
     std::string gpu;
     std::string model;
     std::string weight_precision;

@@ -14,6 +14,7 @@
 #include "scenarios/studies/validate/served/inference_max.h"
 #include "scenarios/studies/validate/served/inference_max_pools.h"
 #include "scenarios/studies/validate/served/mlperf.h"
+#include "scenarios/studies/validate/served/served_load.h"
 #include "scenarios/studies/validate/served/trtllm_bench.h"
 
 namespace orrery {
@@ -29,6 +30,7 @@ struct ServedNode {
 constexpr ServedNode kServedNodes[] = {{"a100-40g", "dgx-a100-40g", "dgx-superpod-hdr200"},
                                        {"a100-80g", "dgx-a100-80g", "dgx-superpod-hdr200"},
                                        {"h100-80g", "dgx-h100", "ndr400-rail"},
+                                       {"h100-pcie", "pcie-h100-8gpu", "ndr400-rail"},
                                        {"h200", "hgx-h200", "ndr400-rail"},
                                        {"h200-nvl", "pcie-h200-nvl-8gpu", "ndr400-rail"},
                                        {"h20", "hgx-h20", "ndr400-rail"},
@@ -283,22 +285,6 @@ CollectedLoad mlperf_load(const ServingCase& row,
     return collected(synthetic_requests(workload, lengths), *collecting);
 }
 
-// Prompts and answers of ShareGPT have long tails (Kwon et al., vLLM, SOSP 2023, figure 11). With
-// equal lengths the users of a closed loop would send their next prompts together. Exponential laws
-// are assumed for both.
-LengthTable share_gpt_lengths(const ServingCase& row) {
-    constexpr int kShares = 100;
-    LengthTable lengths;
-    for (int i = 0; i <= kShares; ++i) {
-        // The last step ends at the mean of its tail.
-        const double left = i < kShares ? 1 - static_cast<double>(i) / kShares : 0.5 / kShares;
-        lengths.shares.push_back(static_cast<double>(i) / kShares);
-        lengths.input_tokens.push_back(-std::log(left) * row.input_tokens);
-        lengths.output_tokens.push_back(-std::log(left) * row.output_tokens);
-    }
-    return lengths;
-}
-
 // Share of the peak that vLLM's Marlin kernel of experts reaches with GPT-OSS's weights, or 0 if
 // the row has another kernel. OpenAI's Triton kernels need Hopper and are part of vLLM from 0.11.1
 // on (issue 26582). Before, on Ampere, and with VLLM_MXFP4_USE_MARLIN=1 in InferenceMAX's scripts
@@ -381,6 +367,10 @@ void set_options(const ServingCase& row,
     }
     if (const double peak = marlin_peak(row, device); peak > 0) {
         facts.unpacked_expert_peak = peak;
+    }
+    // vLLM's kernel of small sums runs on AMD's GPUs from pull request 14125 (March 2025) on.
+    if (row.engine == "vllm-2024" && device.generation == "cdna3") {
+        facts.direct_all_reduce = false;
     }
     if (attends_by_triton(row, device)) {
         facts.attention_tile_rows = 16;

@@ -22,6 +22,7 @@ constexpr Known kKnown[] = {
     {"NVIDIA H200", 140.4, "h200"},
     {"NVIDIA H800", 79.6, "h800"},
     {"NVIDIA H100 80GB HBM3", 79.6, "h100-80g"},
+    {"NVIDIA H100 PCIe", 79.6, "h100-pcie"},
     {"NVIDIA H100", 95.3, "h100-96g-hbm2e"},
     {"NVIDIA A100-SXM4-80GB", 80, "a100-80g"},
     {"NVIDIA A100 80GB PCIe", 80, "a100-80g"},
@@ -64,7 +65,7 @@ TEST(DeviceNames, OfEveryGpuOfTheCatalogue) {
 TEST(DeviceNames, OfChipsThatOnlySoundLikeTheCatalogues) {
     for (const char* name : {"NVIDIA GeForce RTX 3090 Ti",
                              "NVIDIA L40",
-                             "NVIDIA H100 PCIe",
+                             "NVIDIA H800 PCIe",
                              "NVIDIA H100 NVL",
                              "Tesla V100S-PCIE-32GB",
                              "NVIDIA A100-SXM-64GB",

@@ -87,14 +87,18 @@ TEST(ServingCases, ModelsHaveTheirPublishedParameters) {
 TEST(ServingCases, NotesNameTheReleaseOfVllm) {
     const auto cases = read_serving_cases((kPublished / "serving_blind.csv").string()).value();
     const auto models = read_served_models((kPublished / "serving_models.csv").string()).value();
-    ServingCase row =
-        *std::ranges::find(cases, "dstack-llama-3.1-405b-h100", &ServingCase::family);
+    ServingCase row = *std::ranges::find(cases, "dstack-llama-3.1-405b-h100", &ServingCase::family);
     const PublishedModel& model = *served_model(models, row.model);
     EXPECT_EQ(row.release, "0.6.3");
     EXPECT_TRUE(chunks_prompts_by_default(row, model));
     EXPECT_FALSE(chunks_prompts_by_default(row, *served_model(models, "llama-2-70b")));
+    row.whole_prompts = true;
+    EXPECT_FALSE(chunks_prompts_by_default(row, model));
+    row.whole_prompts = false;
     row.release.clear();
     EXPECT_FALSE(chunks_prompts_by_default(row, model));
+    EXPECT_TRUE(std::ranges::find(cases, "dstack-llama-3.1-405b-mi300x", &ServingCase::family)
+                    ->whole_prompts);
 }
 
 }  // namespace

@@ -350,6 +350,16 @@ TEST(ServingSetUp, ServersOfTensorRtLeavePromptsWhole) {
     EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "tensorrt_llm");
 }
 
+TEST(ServingSetUp, VllmOf2024SumsByRcclOnAmdsGpus) {
+    ServingCase row = closed_row();
+    row.engine = "vllm-2024";
+    EXPECT_TRUE(set_up(row)->scenario.serving.engine.direct_all_reduce);
+    row.gpu = "mi300x";
+    EXPECT_FALSE(set_up(row)->scenario.serving.engine.direct_all_reduce);
+    row.engine = "vllm-0.10.0";
+    EXPECT_TRUE(set_up(row)->scenario.serving.engine.direct_all_reduce);
+}
+
 TEST(ServingSetUp, VllmOf2024ChunksPromptsOfLongModels) {
     ServingCase row = closed_row();
     row.engine = "vllm-2024";
