@@ -75,8 +75,7 @@ inline constexpr FieldTable kPlanFields{
                              "--use-torch-fsdp2",
                              "--use-megatron-fsdp"}),
     ORRERY_PLAN_FIELD(hsdp_shard_size, pass,
-        .meaning = "Shard inside groups of this many ranks and replicate between them; 0: "
-                   "shard over all.",
+        .meaning = "Shard in groups of this many ranks, and replicate between them; 0: over all.",
         .values = {0, 4'000'000}, .unit = "ranks"),
     ORRERY_PLAN_FIELD(zero_hpz_partition_size, pass,
         .meaning = "ZeRO 3: a forward pass leaves each group of this many ranks a secondary "
@@ -320,8 +319,7 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(deallocate_pipeline_outputs, pass,
         .meaning = "A stage frees its output once it is sent; false: after its backward pass."),
     ORRERY_PLAN_FIELD(pipeline_engine_groups, step,
-        .meaning = "Replicas, their tensor-parallel ranks and pairs of stages have communicators "
-                   "of their own (DeepSpeed's pipeline engine)."),
+        .meaning = "DeepSpeed's pipeline engine: replicas and pairs of stages have communicators."),
     ORRERY_PLAN_FIELD(prefetch_behind_backward, chunk,
         .meaning = "ZeRO 3: the next unit is gathered behind a unit's backward pass, not "
                    "beside it."),
