@@ -53,7 +53,8 @@ std::uint8_t calls_of(const BlockBuilder& b, const Parameter& w, std::uint8_t ca
     const bool more = calls > 0 && w.of_experts() && b.plan.ops_are_calls();
     const std::int64_t experts = more ? b.local_experts(w) : 0;
     const std::int64_t of_call = calls_by_expert(b.plan) ? kScaledExpertsOfCall : kExpertsOfCall;
-    return static_cast<std::uint8_t>(std::min<std::int64_t>(calls + experts / of_call, 255));
+    const std::int64_t for_experts = (experts + of_call / 2) / of_call;
+    return static_cast<std::uint8_t>(std::min<std::int64_t>(calls + for_experts, 255));
 }
 
 std::vector<TensorId> tensors_of(const std::vector<const Value*>& values) {
