@@ -35,13 +35,9 @@ struct PassParts {
 };
 
 // The host's calls for a part besides those of its ops. Megatron-Core calls each part by itself:
-// events before and behind it, inputs detached and, backward, autograd entered once more
-// (ScheduleNode of pipeline_parallel/utils.py). The number is that of a profile, not of a step's
-// time. Qwen3 30B on 16 H100 with HybridEP (Megatron Bridge's notes on communication overlap): the
-// range in which the host reads is 0.67 s of a step of 20.99 s, so that the host works for 20.3 s.
-// These are 73 calls of 90 us (host.call) for each of 48 layers and 64 micro-batches. 46 of them
-// are known without the eight parts.
-inline constexpr std::uint8_t kCallsOfPart = 3;
+// events before and behind it, its own graph of autograd and, backward, its own run of the engine
+// (ScheduleNode of pipeline_parallel/utils.py).
+inline constexpr std::uint8_t kCallsOfPart = 1;
 
 // Cuts a segment before and after each run of ops that exchanges rows. Tensors of a slot that
 // several parts use become tensors of the micro-batch. A segment without exchanges has one part.
