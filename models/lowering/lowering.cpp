@@ -323,9 +323,11 @@ void StageLowering::add_slots() {
 
 const PassParts& StageLowering::parts_of(SegmentId segment) {
     const auto known = parts_.find(segment);
-    return known != parts_.end()
-               ? known->second
-               : parts_.emplace(segment, parts_of_pass(tables_, segment)).first->second;
+    if (known != parts_.end()) {
+        return known->second;
+    }
+    const std::uint8_t calls = plan_.ops_are_calls() ? kCallsOfPart : 0;
+    return parts_.emplace(segment, parts_of_pass(tables_, segment, calls)).first->second;
 }
 
 // Part by part: the first exchange of the backward pass starts before the forward pass begins.

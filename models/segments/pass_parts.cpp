@@ -15,10 +15,6 @@ bool exchanges_rows(const Program& program, const Op& op) {
            program.collective(op).kind == CollectiveKind::all_to_all && op.stream == kExpertStream;
 }
 
-// Megatron-Core calls each part by itself: events before and behind it, its own graph of autograd
-// and, backward, its own run of the engine (ScheduleNode of pipeline_parallel/utils.py).
-constexpr std::uint8_t kCallsOfPart = 1;
-
 bool holds_host(const Program& program, const Op& op) {
     return is_restart(program, op) && op.num_operands > 0;
 }
@@ -104,7 +100,7 @@ Op op_of_part(Program& program, Op op, const PlaceOfOp& place, std::vector<PartW
 
 }  // namespace
 
-PassParts parts_of_pass(ProgramTables& tables, SegmentId segment) {
+PassParts parts_of_pass(ProgramTables& tables, SegmentId segment, std::uint8_t calls) {
     Program& program = tables.program();
     const std::vector<Op> ops = program.segments[index(segment)].ops;
     const std::string name = program.segments[index(segment)].name;
@@ -127,8 +123,8 @@ PassParts parts_of_pass(ProgramTables& tables, SegmentId segment) {
         for (std::uint32_t o = cuts[part]; o < cuts[part + 1]; ++o) {
             cut.ops.push_back(op_of_part(program, ops[o], {o, part, part_of, cuts}, parts.waits));
         }
-        std::uint8_t& calls = cut.ops.front().launches;
-        calls = static_cast<std::uint8_t>(calls + kCallsOfPart);
+        std::uint8_t& launches = cut.ops.front().launches;
+        launches = static_cast<std::uint8_t>(std::min(launches + calls, 255));
         const bool exchanges = std::ranges::any_of(own, is_exchange);
         parts.parts.push_back({.segment = to_id<SegmentId>(program.segments.size()),
                                .turn = turn,

@@ -34,9 +34,15 @@ struct PassParts {
     std::uint32_t num_turns() const { return parts.back().turn + 1; }
 };
 
+// The host's calls for a part besides those of its ops. Megatron-Core calls each part by itself:
+// events before and behind it, its own graph of autograd and, backward, its own run of the engine
+// (ScheduleNode of pipeline_parallel/utils.py).
+inline constexpr std::uint8_t kCallsOfPart = 1;
+
 // Cuts a segment before and after each run of ops that exchanges rows. Tensors of a slot that
 // several parts use become tensors of the micro-batch. A segment without exchanges has one part.
-PassParts parts_of_pass(ProgramTables& tables, SegmentId segment);
+// `calls` are the host's for each part.
+PassParts parts_of_pass(ProgramTables& tables, SegmentId segment, std::uint8_t calls);
 
 // The order in which the host launches the parts of two passes, or of one: indices of the pass and
 // of its part. The passes take turns. An exchange before which the host reads is launched behind

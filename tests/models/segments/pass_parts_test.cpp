@@ -108,8 +108,12 @@ TEST(PassParts, AreCallsOfTheirOwn) {
         return sum;
     };
     const Transformer model = small_experts();
+    const std::int64_t parts = 4 * model.num_layers + 1;
     EXPECT_EQ(of_first_pass(verified(model, overlapped())),
-              of_first_pass(verified(model, four_ranks())) + 4 * model.num_layers + 1);
+              of_first_pass(verified(model, four_ranks())) + kCallsOfPart * parts);
+    // A graph of the step, or a host of C++, calls no parts.
+    EXPECT_EQ(of_first_pass(verified(model, overlapped().launched_from_cpp())),
+              of_first_pass(verified(model, four_ranks().launched_from_cpp())));
 }
 
 TEST(PassParts, DoTheSameWork) {
