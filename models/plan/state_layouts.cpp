@@ -55,8 +55,9 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, Stat
     s.gradient_buffer = s.gradients_by_unit() ? Lifetime::slot
                         : freed               ? Lifetime::step
                                               : Lifetime::persistent;
-    // Tiles of tokens and autocast add up by themselves.
-    s.hands_over_gradients = s.by_unit() && plan.gradient_bucket_copies &&
+    // Tiles of tokens and autocast add up by themselves. The older FSDP divides its gradients
+    // before the reduction (_runtime_utils.py, _reduce_grad); there the sum stands for this pass.
+    s.hands_over_gradients = s.by_unit() && plan.gradient_bucket_copies && plan.fsdp_copy_out &&
                              !plan.gradient_accumulation_fusion && !plan.autocast &&
                              plan.clear_lp_grads && plan.mlp_tile_tokens == 0 &&
                              plan.loss_tile_tokens == 0;

@@ -47,8 +47,8 @@ TEST(GradientCopies, AreOneKernelOfFullyShardAndTwoOfTheOlderFsdp) {
     EXPECT_EQ(copied(model, plan), 0);
 }
 
-// PyTorch's autograd hands the product over as the parameter's gradient, in the product's type. Only
-// a gradient that stays until later micro-batches is a sum.
+// PyTorch's autograd hands the product over as the parameter's gradient, in the product's type.
+// Only a gradient that stays until later micro-batches is a sum.
 TEST(GradientCopies, AreOfTheProductsThemselves) {
     const auto sums = [](const Program& program) {
         return std::ranges::count_if(program.names, [](const std::string& name) {
@@ -67,9 +67,8 @@ TEST(GradientCopies, AreOfTheProductsThemselves) {
     plan.gradient_bucket_copies = true;
     const Program program = lower(model, plan);
     EXPECT_EQ(sums(program), 0);
-    EXPECT_EQ(std::ranges::find(program.tensors,
-                                "decoder.layers.0.mlp.linear_fc1.weight gradient",
-                                &Tensor::name)
+    EXPECT_EQ(std::ranges::find(
+                  program.tensors, "decoder.layers.0.mlp.linear_fc1.weight gradient", &Tensor::name)
                   ->dtype,
               Dtype::bf16);
     plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
