@@ -25,9 +25,9 @@ LayerRecompute recompute_of_layer(const ParallelPlan& plan,
                                   std::int64_t layer,
                                   std::int64_t layers);
 
-// Whether full recomputation leaves out the last product of a dense layer. A dropout's mask is saved
-// after it. So are the inputs of a product in FP8, whose autograd function PyTorch runs before it
-// saves them (torch/csrc/autograd/python_function.cpp), unless a compiler removes the product.
+// Whether full recomputation leaves out the last product of a dense layer. It doesn't if a dropout's
+// mask is saved after it, or if the product is in FP8: its autograd function runs before PyTorch
+// saves its inputs (torch/csrc/autograd/python_function.cpp), unless a compiler removes it.
 bool stops_before_last_product(const Transformer& model, const ParallelPlan& plan);
 
 // Whether all layers of a chunk keep the same activations.
