@@ -25,9 +25,9 @@ LayerRecompute recompute_of_layer(const ParallelPlan& plan,
                                   std::int64_t layer,
                                   std::int64_t layers);
 
-// Whether full recomputation leaves out the last product of a dense layer. It doesn't if a dropout's
-// mask is saved after it, or if the product is in FP8: its autograd function runs before PyTorch
-// saves its inputs (torch/csrc/autograd/python_function.cpp), unless a compiler removes it.
+// Whether full recomputation leaves out the last product of a dense layer. A dropout saves its mask
+// after the product. Of a product in FP8 the autograd function runs before PyTorch saves its inputs
+// (torch/csrc/autograd/python_function.cpp), unless a compiler removes it.
 bool stops_before_last_product(const Transformer& model, const ParallelPlan& plan);
 
 // Whether all layers of a chunk keep the same activations.
@@ -37,9 +37,9 @@ bool layers_recompute_alike(const ParallelPlan& plan);
 struct RecomputedShare {
     double attention = 0;          // of all layers' attention cores, all query-key pairs counted
     double visible_attention = 0;  // the same, only visible pairs counted
-    double attention_linear = 0;  // of all layers' linear products before and after attention
-    double mlp = 0;               // of all layers' MLP products
-    double logits = 0;            // of the output layer
+    double attention_linear = 0;   // of all layers' linear products before and after attention
+    double mlp = 0;                // of all layers' MLP products
+    double logits = 0;             // of the output layer
 };
 RecomputedShare recomputed_share(const Transformer& model, const ParallelPlan& plan);
 
