@@ -67,6 +67,7 @@ constexpr SimulatedKey kSimulatedOnly[] = {
     simulated<&Plan::eager_activation>("an activation is one kernel in training"),
     simulated<&Plan::eager_rope>("the rotary embedding is one kernel in training"),
     simulated<&Plan::loss_copies>("the loss of a training works in place"),
+    simulated<&Plan::kept_logits>("training frees logits after the backward pass of the head"),
     simulated<&Plan::clear_lp_grads>(kOneSum),
     simulated<&Plan::zero_lp_grads>(kOneSum),
     simulated<&Plan::activation_func_fp8_input_store>(
@@ -99,6 +100,7 @@ constexpr SimulatedKey kSimulatedOnly[] = {
     simulated<&Plan::deallocate_pipeline_outputs>(
         "training frees a stage's output when it is sent"),
     simulated<&Plan::fsdp_copy_out>("training gathers weights where they are used"),
+    simulated<&Plan::pipeline_engine_groups>("the ranks of a training share their connections"),
     // Other memory than the device's.
     simulated<&Plan::param_offload_tier>(kOptimizerAlone),
     simulated<&Plan::grad_offload_tier>(kOptimizerAlone),

@@ -55,6 +55,16 @@ TEST(Trainable, NamesTheKeyOfWhatCannotBeTrained) {
     EXPECT_EQ(key(model, other, 2), "0 errors");
     other.zero_quantized_gradients = true;
     EXPECT_EQ(key(model, other, 2), "plan.zero_quantized_gradients_uneven");
+    other = plan;
+    other.kept_logits = 2;
+    EXPECT_EQ(key(model, other, 1), "plan.kept_logits");
+    other = plan;
+    other.pipeline_engine_groups = true;
+    EXPECT_EQ(key(model, other, 1), "plan.pipeline_engine_groups");
+    other = plan;
+    other.recompute_granularity = Recompute::full;
+    other.checkpoint_early_stop = true;
+    EXPECT_EQ(key(model, other, 1), "0 errors");
 }
 
 TEST(Trainable, SpeaksOfTheCpuOnlyWhereItIsOne) {
