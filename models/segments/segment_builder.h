@@ -48,7 +48,8 @@ public:
                          const Layout& layout,
                          Bytes bytes,
                          Lifetime lifetime = Lifetime::step);
-    // A buffer of so many elements of each rank that messages are sent from, or arrive in.
+    // Makes the buffer of a message that a rank sends or receives. `elements` counts those of one
+    // rank.
     TensorId communication_buffer(std::string_view name,
                                   Dtype dtype,
                                   const Layout& layout,
