@@ -41,8 +41,8 @@ public:
     std::uint32_t num_halves() const { return static_cast<std::uint32_t>(halves_.size()); }
     std::uint32_t num_links() const { return static_cast<std::uint32_t>(ids_.size()); }
     LinkId link(std::uint32_t number) const { return ids_[number]; }
-    // The bytes of each link, by its dense number. `of_halves`: the bytes of each half of a path, by
-    // its number; halves beyond its size have none.
+    // The bytes of each link, by its dense number. `of_halves`: the bytes of each half of a path,
+    // by its number; halves beyond its size have none.
     std::vector<double> bytes_of_links(std::span<const double> of_halves) const;
     // The dense numbers of all links, ordered by LinkId.
     const std::vector<std::uint32_t>& in_order();
