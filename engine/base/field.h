@@ -121,6 +121,19 @@ struct FieldTable : TableRows<std::index_sequence_for<Rows...>, Rows...> {};
 template <class... Rows>
 FieldTable(Rows...) -> FieldTable<Rows...>;
 
+// The rows of two tables, in order.
+template <class... First, class... Second>
+constexpr FieldTable<First..., Second...> joined(const FieldTable<First...>& first,
+                                                 const FieldTable<Second...>& second) {
+    return [&]<std::size_t... kOfFirst, std::size_t... kOfSecond>(
+        std::index_sequence<kOfFirst...>, std::index_sequence<kOfSecond...>) {
+        return FieldTable<First..., Second...>{
+            static_cast<const TableRow<kOfFirst, First>&>(first).row...,
+            static_cast<const TableRow<kOfSecond, Second>&>(second).row...};
+    }
+    (std::index_sequence_for<First...>(), std::index_sequence_for<Second...>());
+}
+
 namespace field_detail {
 
 // The index of a member's row; the number of rows if there is none.

@@ -17,9 +17,10 @@ using Names = std::set<std::string>;
 
 Findings parallel_size(const SourceTree& tree) {
     static const Names allowed{"models/blocks/expert_nodes.cpp",
+                               "models/plan/fields/experts.h",
+                               "models/plan/fields/parallelism.h",
                                "models/plan/pipeline_split.cpp",
                                "models/plan/plan.h",
-                               "models/plan/plan_fields.h",
                                "models/plan/rank_mesh.cpp",
                                "models/experts/router_load.cpp",
                                "models/serving/expert_exchange.cpp",
