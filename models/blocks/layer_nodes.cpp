@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "engine/base/check.h"
 #include "kernels/residual/residual.h"
 #include "models/blocks/activation_lowering.h"
 #include "models/plan/recomputation.h"
@@ -403,10 +404,10 @@ void BranchOutputNode::run_again(ForwardPass& pass) {
 }
 
 void BranchOutputNode::run_last_again(ForwardPass& pass) {
-    const bool one_product = products_.size() == 1 && beside_ == nullptr;
-    if (!one_product || !stops_before_last_product(pass.b.model, pass.b.plan)) {
+    if (!stops_before_last_product(pass.b.model, pass.b.plan, layer_)) {
         return forward(pass);
     }
+    ORRERY_CHECK(products_.size() == 1 && beside_ == nullptr);
     const RowProduct& last = products_.front();
     pass.b.quantised_input(last.name, last.x->value, *last.weight);  // its gradient reads it
 }

@@ -36,7 +36,7 @@ struct PlanField {
     FlagNames translated_flags{};  // flags whose value must be translated
 };
 
-// A row of models/plan/fields; `of` is its PlanScope, the rest its designated members.
+// A row of the table; `of` is its PlanScope, the rest its designated members.
 #define ORRERY_PLAN_FIELD(field, of, ...)                                                   \
     PlanField<decltype(ParallelPlan::field)> {                                              \
         .name = #field, .member = &ParallelPlan::field, .scope = PlanScope::of, __VA_ARGS__ \

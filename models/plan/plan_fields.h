@@ -4,8 +4,8 @@
 // tables, and Megatron-LM's flags. Keys of caches follow from it, too: the key of a part of a plan
 // is the plan with all fields reset that the part does not depend on.
 //
-// A new key needs a member of ParallelPlan with its default (models/plan/plan.h), a row in a file
-// of models/plan/fields, its words, if it has any, in models/plan/plan_words.h, and its effect. A
+// A new key needs a member of ParallelPlan with its default (models/plan/plan.h), a row in one of
+// the four files below, its words, if it has any, in models/plan/plan_words.h, and its effect. A
 // member without a row does not compile. Rules between keys are in models/plan/validate_plan.cpp.
 // tests/fields demands a row that shows the effect.
 #pragma once
@@ -16,10 +16,10 @@
 
 #include "engine/base/field.h"
 #include "engine/base/has_fields.h"
-#include "models/plan/fields/experts.h"
-#include "models/plan/fields/framework.h"
-#include "models/plan/fields/gradients.h"
-#include "models/plan/fields/parallelism.h"
+#include "models/plan/expert_fields.h"
+#include "models/plan/framework_fields.h"
+#include "models/plan/gradient_fields.h"
+#include "models/plan/parallelism_fields.h"
 #include "models/plan/plan.h"
 #include "models/plan/plan_field.h"
 

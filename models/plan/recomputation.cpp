@@ -25,10 +25,15 @@ LayerRecompute recompute_of_layer(const ParallelPlan& plan,
     return {.whole = method.of(layer, layers, number)};
 }
 
-bool stops_before_last_product(const Transformer& model, const ParallelPlan& plan) {
+bool stops_before_last_product(const Transformer& model,
+                               const ParallelPlan& plan,
+                               std::int64_t layer) {
     const bool calls_product =
         plan.precision == Dtype::fp8 && plan.eager_framework && !plan.compiled;
-    return plan.checkpoint_early_stop && model.dropout <= 0 && !calls_product;
+    const bool ends_in_one_product =
+        !model.parallel_block && !model.layer_has_experts(layer) && plan.mlp_tile_tokens == 0;
+    return plan.checkpoint_early_stop && model.dropout <= 0 && !calls_product &&
+           ends_in_one_product;
 }
 
 bool layers_recompute_alike(const ParallelPlan& plan) {
@@ -63,9 +68,7 @@ LinearShare linear_share(const Transformer& model,
                          std::int64_t layer) {
     const double fc2 = model.gated_mlp() ? 1.0 / 3 : 0.5;
     if (one.whole.again) {
-        const bool stops = one.whole.ends_unit && stops_before_last_product(model, plan) &&
-                           !model.parallel_block && !model.layer_has_experts(layer) &&
-                           plan.mlp_tile_tokens == 0;
+        const bool stops = one.whole.ends_unit && stops_before_last_product(model, plan, layer);
         return {1, stops ? 1 - fc2 : 1};
     }
     const auto of = [&](LayerPart part, double share) { return one.parts.has(part) ? share : 0; };

@@ -25,10 +25,13 @@ LayerRecompute recompute_of_layer(const ParallelPlan& plan,
                                   std::int64_t layer,
                                   std::int64_t layers);
 
-// Whether full recomputation leaves out the last product of a dense layer. A dropout saves its mask
-// after the product. Of a product in FP8 the autograd function runs before PyTorch saves its inputs
-// (torch/csrc/autograd/python_function.cpp), unless a compiler removes it.
-bool stops_before_last_product(const Transformer& model, const ParallelPlan& plan);
+// Whether full recomputation leaves out the last product of a layer: of a dense one, whose branches
+// run one after the other. A dropout saves its mask after the product. Of a product in FP8 the
+// autograd function runs before PyTorch saves its inputs (torch/csrc/autograd/python_function.cpp),
+// unless a compiler removes it.
+bool stops_before_last_product(const Transformer& model,
+                               const ParallelPlan& plan,
+                               std::int64_t layer);
 
 // Whether all layers of a chunk keep the same activations.
 bool layers_recompute_alike(const ParallelPlan& plan);

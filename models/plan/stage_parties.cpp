@@ -83,6 +83,24 @@ Errors check_stage_parties(const Transformer& model, const ParallelPlan& plan) {
     return errors;
 }
 
+namespace {
+
+// `first_rank`: of the stages' ranks.
+LayoutAssignment layouts_of_stages(const Transformer& model,
+                                   const ParallelPlan& plan,
+                                   RankId first_rank) {
+    LayoutAssignment layouts =
+        assign_layouts(plan, ranks_of_key_value_head(model, plan), first_rank);
+    if (model.mtp_num_layers > 0) {
+        // Prediction modules use the embedding and the head again, so gradients must add up.
+        layouts.state.hands_over_gradients = false;
+        layouts.expert_state.hands_over_gradients = false;
+    }
+    return layouts;
+}
+
+}  // namespace
+
 std::vector<StageParty> stage_parties(const Transformer& model, const ParallelPlan& plan) {
     const std::vector<std::int64_t>& sizes = plan.stage_tensor_model_parallel_sizes;
     const std::int64_t stages = plan.pipeline_model_parallel_size;
@@ -99,8 +117,7 @@ std::vector<StageParty> stage_parties(const Transformer& model, const ParallelPl
         own.pipeline_model_parallel_size = end - stage;
         parties.push_back({.first_stage = static_cast<std::int32_t>(stage),
                            .num_stages = static_cast<std::int32_t>(end - stage),
-                           .layouts = assign_layouts(
-                               own, ranks_of_key_value_head(model, own), to_id<RankId>(rank))});
+                           .layouts = layouts_of_stages(model, own, to_id<RankId>(rank))});
         rank += parties.back().layouts.mesh.num_ranks();
         stage = end;
     }

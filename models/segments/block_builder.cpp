@@ -413,7 +413,7 @@ void BlockBuilder::weight_product(std::string_view name,
         ops.kernel(call, spec);
         return;
     }
-    const bool handed_over = state_of(layouts, w).hands_over_gradients && model.mtp_num_layers == 0;
+    const bool handed_over = state_of(layouts, w).hands_over_gradients;
     const std::int64_t elements = experts * rows * columns;
     const TensorId product = handed_over ? w.gradient : made_gradient(text, w, elements);
     spec.writes = {product};

@@ -17,8 +17,8 @@ using Names = std::set<std::string>;
 
 Findings parallel_size(const SourceTree& tree) {
     static const Names allowed{"models/blocks/expert_nodes.cpp",
-                               "models/plan/fields/experts.h",
-                               "models/plan/fields/parallelism.h",
+                               "models/plan/expert_fields.h",
+                               "models/plan/parallelism_fields.h",
                                "models/plan/pipeline_split.cpp",
                                "models/plan/plan.h",
                                "models/plan/rank_mesh.cpp",

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "scenarios/format/catalogue/use_catalogue.h"
@@ -51,6 +53,19 @@ bool take_kind(DocumentNode& map, std::string_view section, Errors& errors) {
     return true;
 }
 
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+    std::vector<std::string> found;
+    std::error_code error;
+    std::filesystem::directory_iterator at{folder, error};
+    for (; !error && at != std::filesystem::directory_iterator{}; at.increment(error)) {
+        if (at->path().extension() == ".yaml") {
+            found.push_back(at->path().stem().string());
+        }
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
 std::filesystem::path& used_catalogue() {
     static std::filesystem::path folder;
     return folder;
@@ -87,17 +102,22 @@ std::filesystem::path catalogue_beside(const std::filesystem::path& program) {
     return {};
 }
 
-std::vector<std::string> Catalogue::names(std::string_view section) const {
-    std::vector<std::string> found;
-    std::error_code error;
-    std::filesystem::directory_iterator at{root_ / section, error};
-    for (; !error && at != std::filesystem::directory_iterator{}; at.increment(error)) {
-        if (at->path().extension() == ".yaml") {
-            found.push_back(at->path().stem().string());
-        }
-    }
-    std::sort(found.begin(), found.end());
-    return found;
+// The elements of a map keep their places, so that they may be read without the lock.
+struct CatalogueCache {
+    std::mutex mutex;
+    std::map<std::string, const std::vector<std::string>, std::less<>> names;  // by section
+    std::map<std::filesystem::path, const DocumentNode> entries;               // by file, resolved
+};
+
+Catalogue::Catalogue(std::filesystem::path root)
+    : root_(std::move(root)), cache_(std::make_shared<CatalogueCache>()) {}
+
+const std::vector<std::string>& Catalogue::listed(std::string_view section) const {
+    const std::scoped_lock lock(cache_->mutex);
+    const auto known = cache_->names.find(section);
+    return known != cache_->names.end()
+               ? known->second
+               : cache_->names.emplace(section, names_in(root_ / section)).first->second;
 }
 
 DocumentNode overlaid(DocumentNode base, const DocumentNode& over) {
@@ -124,7 +144,7 @@ DocumentNode Catalogue::entry(const DocumentNode& name,
                               const std::string& path,
                               int depth,
                               Errors& errors) const {
-    const std::vector<std::string> known = names(section);
+    const std::vector<std::string>& known = listed(section);
     // Only listed names are opened, so that a name is never a path.
     if (!std::binary_search(known.begin(), known.end(), name.text)) {
         std::string hint = known.empty() ? fmt::format("no {} in {}", section, root_.string())
@@ -145,17 +165,37 @@ DocumentNode Catalogue::entry(const DocumentNode& name,
         errors.push_back({name.where(), path + ": too many entries stand on each other", {}});
         return {};
     }
-    ResultOrErrors<DocumentNode> map =
-        read_yaml_file(displayed(root_ / section / (name.text + ".yaml")));
+    DocumentNode resolved =
+        file(root_ / section / (name.text + ".yaml"), section, path, depth, errors);
+    if (resolved.is_map()) {
+        DocumentNode key = name;
+        key.text = "name";
+        resolved.set(std::move(key), name);
+    }
+    return resolved;
+}
+
+DocumentNode Catalogue::file(const std::filesystem::path& file,
+                             std::string_view section,
+                             const std::string& path,
+                             int depth,
+                             Errors& errors) const {
+    {
+        const std::scoped_lock lock(cache_->mutex);
+        const auto known = cache_->entries.find(file);
+        if (known != cache_->entries.end()) {
+            return known->second;
+        }
+    }
+    ResultOrErrors<DocumentNode> map = read_yaml_file(displayed(file));
     if (!map) {
         errors.insert(errors.end(), map.error().begin(), map.error().end());
         return {};
     }
     DocumentNode resolved = resolve_at(*map, section, path, depth + 1, errors);
     if (resolved.is_map()) {
-        DocumentNode key = name;
-        key.text = "name";
-        resolved.set(std::move(key), name);
+        const std::scoped_lock lock(cache_->mutex);
+        cache_->entries.emplace(file, resolved);
     }
     return resolved;
 }

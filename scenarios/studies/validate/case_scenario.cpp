@@ -10,9 +10,9 @@
 
 #include "kernels/csv_rows.h"
 #include "models/plan/validate_plan.h"
-#include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/studies/validate/published_cases.h"
+#include "scenarios/studies/validate/published_servers.h"
 
 namespace orrery {
 namespace {
@@ -42,8 +42,8 @@ bool starts(const PublishedCase& row, std::string_view stack) {
 // stacks have none.
 double default_dropout(const PublishedCase& row) {
     const bool gpt_of_nemo = starts(row, "nemo") && !row.model.gated_mlp();
-    const bool arguments = starts(row, "megatron-lm") || starts(row, "megatron-deepspeed") ||
-                           starts(row, "deepspeed");
+    const bool arguments =
+        starts(row, "megatron-lm") || starts(row, "megatron-deepspeed") || starts(row, "deepspeed");
     return arguments || gpt_of_nemo ? 0.1 : 0.0;
 }
 
@@ -74,17 +74,16 @@ void set_model(const PublishedCase& row,
 }
 
 // Tables have no columns for these facts of a family of models, whose names begin alike.
-Result<void> set_family(const PublishedCase& row, Transformer& model) {
-    const auto table = default_catalogue() / "published" / "model_families.csv";
-    const auto families = read_csv(
-        table.string(),
-        {"begins", "qk_layernorm", "add_bias_linear", "activation_func_clamp_value"});
+Result<void> set_family(const PublishedCase& row, const Catalogue& catalogue, Transformer& model) {
+    const auto table = catalogue.root() / "published" / "model_families.csv";
+    const auto families =
+        read_csv(table.string(),
+                 {"begins", "qk_layernorm", "add_bias_linear", "activation_func_clamp_value"});
     if (!families) {
         return tl::unexpected(families.error().front());
     }
-    const auto family = std::ranges::find_if(*families, [&](const CsvRow& one) {
-        return row.model.name.starts_with(one.fields[0]);
-    });
+    const auto family = std::ranges::find_if(
+        *families, [&](const CsvRow& one) { return row.model.name.starts_with(one.fields[0]); });
     if (family != families->end()) {
         model.qk_layernorm = family->fields[1] == "true";
         model.add_bias_linear = model.add_bias_linear || family->fields[2] == "true";
@@ -122,34 +121,6 @@ Result<void> set_router(const PublishedCase& row, const Catalogue& catalogue, Tr
     }
     return {};
 }
-
-struct GpuNode {
-    std::string_view gpu;
-    std::string_view node;
-};
-constexpr GpuNode kNodes[] = {
-    {"v100-16g", "dgx-v100-16g"},
-    {"v100-32g", "dgx-v100"},
-    {"a100-40g", "dgx-a100-40g"},
-    {"a100-80g", "dgx-a100-80g"},
-    {"a800-80g", "hgx-a800-80g"},
-    {"h100-80g", "dgx-h100"},
-    {"h100-96g-hbm2e", "hgx-h100-96g"},
-    {"h200", "hgx-h200"},
-    {"h800", "hgx-h800"},
-    {"b200", "hgx-b200"},
-    {"gb200", "gb200-nvl72"},
-    {"b300", "hgx-b300"},
-    {"gb300", "gb300-nvl72"},
-    {"gh200", "gh200"},
-    {"h20", "hgx-h20"},
-    {"l40s", "pcie-l40s-8gpu"},
-    {"rtx3090", "pcie-rtx3090-8gpu"},
-    {"rtx4090", "pcie-rtx4090-8gpu"},
-    {"rtxpro6000", "pcie-rtx-pro-6000-8gpu"},
-    {"mi300x", "mi300x-8gpu"},
-    {"mi325x", "mi325x-8gpu"},
-};
 
 DocumentNode word_node(std::string_view text) {
     DocumentNode node;
@@ -216,12 +187,6 @@ std::uint32_t adapters_of(const std::vector<std::string>& words) {
     return 0;
 }
 
-const GpuNode* node_of(const PublishedCase& row) {
-    const auto* known = std::find_if(
-        std::begin(kNodes), std::end(kNodes), [&](const GpuNode& n) { return n.gpu == row.gpu; });
-    return known == std::end(kNodes) ? nullptr : known;
-}
-
 // Trays of a job in each NVLink domain of `most` trays: the largest divisor of `trays`. NeMo's and
 // Megatron-Bridge's launchers request this segment from Slurm (scripts/performance, GB200).
 std::int64_t trays_together(std::int64_t trays, std::int64_t most) {
@@ -233,19 +198,13 @@ std::int64_t trays_together(std::int64_t trays, std::int64_t most) {
 }
 
 Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, Scenario& scenario) {
-    const GpuNode* known = node_of(row);
-    if (known == nullptr) {
-        std::vector<std::string> gpus;
-        for (const GpuNode& n : kNodes) {
-            gpus.emplace_back(n.gpu);
-        }
-        return fail({},
-                    fmt::format("gpu '{}' is not in the catalogue", row.gpu),
-                    nearest_hint(row.gpu, gpus));
+    const Result<PublishedServer> server = server_of_gpu(row.gpu, catalogue.root());
+    if (!server) {
+        return tl::unexpected(server.error());
     }
     ClusterSpec& cluster = scenario.cluster;
     const Result<void> read =
-        read_entries(known->node, "single-switch-400", catalogue, cluster, scenario.device);
+        read_entries(server->node, "single-switch-400", catalogue, cluster, scenario.device);
     if (!read) {
         return read;
     }
@@ -292,12 +251,12 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
 
 Result<FabricSpec> fabric_of(const PublishedCase& row, const Catalogue& catalogue) {
     const std::vector<std::string> words = words_between(row.fabric, '-');
-    const GpuNode* known = node_of(row);
+    const Result<PublishedServer> server = server_of_gpu(row.gpu, catalogue.root());
     ClusterSpec cluster;
     DeviceSpec device;
-    if (known != nullptr) {
+    if (server) {
         const Result<void> read =
-            read_entries(known->node, "single-switch-400", catalogue, cluster, device);
+            read_entries(server->node, "single-switch-400", catalogue, cluster, device);
         if (!read) {
             return unexpected<Error>(read.error());
         }
@@ -351,7 +310,7 @@ Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogu
     scenario.model = row.model;
     scenario.model.mtp_num_layers = row.mtp_num_layers;
     set_model(row, words, scenario.model);
-    if (const auto set = set_family(row, scenario.model); !set) {
+    if (const auto set = set_family(row, catalogue, scenario.model); !set) {
         return unexpected<Error>(set.error());
     }
     if (const auto set = set_router(row, catalogue, scenario.model); !set) {

@@ -112,6 +112,7 @@ Result<ValidatedCase> timed_case(const Scenario& scenario,
 
 CaseOutcome validate_case(const PublishedCase& row,
                           const Control& control,
+                          const Catalogue& catalogue,
                           PlainSteps& steps,
                           const StepValidationOptions& options) {
     const auto skip = [&](const Error& error) {
@@ -119,7 +120,6 @@ CaseOutcome validate_case(const PublishedCase& row,
         return SkippedCase{
             row.name, row.family, of_row ? error.what : error.where + ": " + error.what};
     };
-    const Catalogue catalogue{options.catalogue};
     const Result<Scenario> scenario = scenario_of(row, catalogue);
     if (!scenario) {
         return skip(scenario.error());
@@ -152,18 +152,19 @@ CaseOutcome validate_run(const MeasuredRun& run,
 
 }  // namespace
 
-std::filesystem::path control_table(const std::filesystem::path& catalogue) {
-    return catalogue / "published" / "training.csv";
+std::filesystem::path control_table(const std::filesystem::path& root) {
+    return root / "published" / "training.csv";
 }
 
-ResultOrErrors<Control> fitted_control(const std::filesystem::path& catalogue) {
-    const auto cases = read_published_cases(control_table(catalogue).string());
+ResultOrErrors<Control> fitted_control(const std::filesystem::path& root) {
+    const auto cases = read_published_cases(control_table(root).string());
     if (!cases) {
         return unexpected<Errors>(cases.error());
     }
+    const Catalogue catalogue{root};
     std::vector<MeasuredScenario> rows;
     for (const PublishedCase& row : *cases) {
-        if (Result<Scenario> scenario = scenario_of(row, Catalogue{catalogue})) {
+        if (Result<Scenario> scenario = scenario_of(row, catalogue)) {
             rows.push_back({std::move(*scenario), row.family, row.measured_s});
         }
     }
@@ -198,8 +199,9 @@ Validation validate_steps(const std::vector<PublishedCase>& cases,
                           const StepValidationOptions& options) {
     // If the catalogue cannot be read, the simulation of each row reports it.
     PlainSteps steps{CostTables::read().value_or(CostTables{})};
+    const Catalogue catalogue{options.catalogue};
     return validate_each(cases, options, [&](const auto& row) {
-        return validate_case(row, control, steps, options);
+        return validate_case(row, control, catalogue, steps, options);
     });
 }
 

@@ -26,8 +26,8 @@ struct StepValidationOptions {
 };
 
 // The catalogue's table to which the control's constants are fitted.
-std::filesystem::path control_table(const std::filesystem::path& catalogue);
-ResultOrErrors<Control> fitted_control(const std::filesystem::path& catalogue);
+std::filesystem::path control_table(const std::filesystem::path& root);
+ResultOrErrors<Control> fitted_control(const std::filesystem::path& root);
 
 // Relative standard deviation of a row's step over the columns that its source does not state, on a
 // network without contention, since only the difference matters. `fits`: the row's own step fits in

@@ -13,6 +13,7 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/network/network_study.h"
 #include "scenarios/studies/validate/case_fields.h"
+#include "scenarios/studies/validate/published_servers.h"
 
 namespace orrery {
 namespace {
@@ -42,21 +43,6 @@ struct Word {
     std::string_view word;
     std::string_view name;  // catalogue entry, with changed keys
 };
-// The measured servers have EPYC hosts. NCCL assumes 16 GB/s between two EPYC sockets
-// (src/graph/topo.h).
-constexpr std::string_view kRtx4090OnEpyc =
-    "pcie-rtx4090-8gpu, amd_cpu: true, socket_bandwidth: 16 GB/s";
-constexpr Word kMeasuredNodes[] = {{"a100-80g", "dgx-a100-80g"},
-                                   {"a100-40g", "dgx-a100-40g"},
-                                   {"h100-80g", "dgx-h100"},
-                                   {"h200", "hgx-h200"},
-                                   {"h800", "hgx-h800"},
-                                   {"b200", "hgx-b200"},
-                                   {"gb200-nvl72", "gb200-nvl72"},
-                                   {"gb300-nvl72", "gb300-nvl72"},
-                                   {"mi300x", "mi300x-8gpu"},
-                                   {"rtx4090", kRtx4090OnEpyc},
-                                   {"v100-32g", "dgx-v100"}};
 // Fabric by the word after '+'. A few servers always fit under one set of leaves. Some fabrics
 // differ from a catalogue entry only in their adapters.
 constexpr Word kFabrics[] = {
@@ -78,6 +64,12 @@ std::string_view known(std::span<const Word> words, std::string_view word) {
     const auto found = std::find_if(
         words.begin(), words.end(), [&](const Word& each) { return each.word == word; });
     return found == words.end() ? std::string_view{} : found->name;
+}
+
+// The measured servers of RTX 4090 have EPYC hosts. NCCL assumes 16 GB/s between two EPYC sockets
+// (src/graph/topo.h).
+std::string keys_of_host(const CollectiveCase& row) {
+    return row.gpu == "rtx4090" ? ", amd_cpu: true, socket_bandwidth: 16 GB/s" : "";
 }
 
 // The cluster's nodes have as many GPUs as the row used of each.
@@ -196,9 +188,9 @@ ResultOrErrors<std::vector<CollectiveCase>> read_collective_cases(const std::str
 }
 
 Result<Scenario> scenario_of(const CollectiveCase& row, const std::filesystem::path& catalogue) {
-    const std::string_view node = known(kMeasuredNodes, row.gpu);
-    if (node.empty()) {
-        return fail(row.where, fmt::format("the catalogue has no server of {}", row.gpu));
+    const Result<PublishedServer> server = server_of_gpu(row.gpu, catalogue);
+    if (!server) {
+        return fail(row.where, server.error().what, server.error().hint);
     }
     const std::size_t plus = row.fabric.find('+');
     std::string fabric;
@@ -214,7 +206,7 @@ Result<Scenario> scenario_of(const CollectiveCase& row, const std::filesystem::p
     const bool ring = row.fabric.find("-ring") != std::string::npos;
     const std::string text = fmt::format("cluster: {{nodes: {}, node: {{base: {}{}{}}}{}}}\n",
                                          row.num_nodes,
-                                         node,
+                                         server->node + keys_of_host(row),
                                          row.num_nodes > 1 ? gpus_of_node(row) : "",
                                          ring ? ", nvls: false" : "",
                                          fabric);

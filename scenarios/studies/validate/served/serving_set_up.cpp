@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "kernels/csv_rows.h"
 #include "scenarios/format/read/read_serving.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/serve/serving_study.h"
+#include "scenarios/studies/validate/published_servers.h"
 #include "scenarios/studies/validate/served/ai_configurator.h"
 #include "scenarios/studies/validate/served/inference_max.h"
 #include "scenarios/studies/validate/served/inference_max_pools.h"
@@ -20,31 +22,6 @@
 namespace orrery {
 
 namespace {
-
-struct ServedNode {
-    std::string_view gpu;
-    std::string_view node;  // catalogue entry
-    std::string_view fabric;
-};
-// The fabric matters only for rows that span servers.
-constexpr ServedNode kServedNodes[] = {{"a100-40g", "dgx-a100-40g", "dgx-superpod-hdr200"},
-                                       {"a100-80g", "dgx-a100-80g", "dgx-superpod-hdr200"},
-                                       {"h100-80g", "dgx-h100", "ndr400-rail"},
-                                       {"h100-pcie", "pcie-h100-8gpu", "ndr400-rail"},
-                                       {"h200", "hgx-h200", "ndr400-rail"},
-                                       {"h200-nvl", "pcie-h200-nvl-8gpu", "ndr400-rail"},
-                                       {"h20", "hgx-h20", "ndr400-rail"},
-                                       {"gh200", "gh200", "ndr400-rail"},
-                                       {"gh200-144gb", "gh200-144gb", "ndr400-rail"},
-                                       {"b200", "hgx-b200", "ndr400-rail"},
-                                       {"gb200", "gb200-nvl72", "ndr400-rail"},
-                                       {"b300", "hgx-b300", "ndr400-rail"},
-                                       {"gb300", "gb300-nvl72", "ndr400-rail"},
-                                       {"l40s", "pcie-l40s-8gpu", "ndr400-rail"},
-                                       {"rtx4090", "pcie-rtx4090-8gpu", "ndr400-rail"},
-                                       {"rtxpro6000", "pcie-rtx-pro-6000-8gpu", "ndr400-rail"},
-                                       {"mi300x", "mi300x-8gpu", "ndr400-rail"},
-                                       {"mi325x", "mi325x-8gpu", "ndr400-rail"}};
 
 // Catalogue entry by the beginning of the row's engine; the first match counts. Rows of
 // InferenceMAX name releases of Dynamo (0.5.1, 0.8.1), or none, for the TensorRT-LLM 1 in its
@@ -63,19 +40,23 @@ constexpr EngineWord kEngines[] = {{"trtllm-1.0", "tensorrt-llm-1.0"},
                                    {"trtllm", "tensorrt-llm-1"},
                                    {"vllm-2024", "vllm-v0"},
                                    {"vllm-2023", "vllm-2023"},
-                                   {"vllm-0.14", "vllm-0.14"},
-                                   {"vllm-0.15", "vllm-0.14"},
-                                   {"vllm-0.16", "vllm-0.14"},
-                                   {"vllm-0.17", "vllm-0.14"},
-                                   {"vllm-0.18", "vllm-0.14"},
-                                   {"vllm-0.19", "vllm-0.14"},
-                                   {"vllm-0.20", "vllm-0.14"},
-                                   {"vllm-0.21", "vllm-0.14"},
-                                   {"vllm-0.22", "vllm-0.14"},
-                                   {"vllm-0.23", "vllm-0.14"},
-                                   {"vllm-0.24", "vllm-0.14"},
                                    {"vllm", "vllm-v1"},
                                    {"sglang", "sglang"}};
+
+// The entry of a release "vllm-0.<minor>…"; empty for other words. The first engine is the default
+// before 0.8 (release notes of 0.8.0), and asynchronous scheduling from 0.14 on (of 0.14.0).
+std::string_view vllm_release(std::string_view engine) {
+    constexpr std::string_view kBegin = "vllm-0.";
+    constexpr int kSecondEngine = 8;
+    constexpr int kAsynchronous = 14;
+    if (!engine.starts_with(kBegin)) {
+        return {};
+    }
+    engine.remove_prefix(kBegin.size());
+    int minor = 0;
+    std::from_chars(engine.data(), engine.data() + engine.size(), minor);
+    return minor < kSecondEngine ? "vllm-v0" : minor < kAsynchronous ? "vllm-v1" : "vllm-0.14";
+}
 
 Result<ServingEngine> engine_of(const ServingCase& row, const std::filesystem::path& catalogue) {
     if (const std::string_view entry = mlperf_engine(row); !entry.empty()) {
@@ -92,7 +73,8 @@ Result<ServingEngine> engine_of(const ServingCase& row, const std::filesystem::p
         return fail(row.where, fmt::format("no facts about the engine {}", row.engine));
     }
     const std::string_view own = inference_max_engine(row);
-    return read_engine(own.empty() ? word->engine : own, catalogue);
+    const std::string_view released = vllm_release(row.engine);
+    return read_engine(!own.empty() ? own : !released.empty() ? released : word->engine, catalogue);
 }
 
 // Sets bits of weights and type of products: "fp8" means 8 bits and FP8 products. int4 weights, and
@@ -387,11 +369,9 @@ Result<Scenario> serving_cluster(std::string_view gpu,
                                  std::int64_t gpus,
                                  const std::string& where,
                                  const std::filesystem::path& catalogue) {
-    const auto node = std::find_if(std::begin(kServedNodes),
-                                   std::end(kServedNodes),
-                                   [&](const auto& each) { return each.gpu == gpu; });
-    if (node == std::end(kServedNodes)) {
-        return fail(where, fmt::format("the catalogue has no server of {}", gpu));
+    const Result<PublishedServer> server = server_of_gpu(gpu, catalogue);
+    if (!server) {
+        return fail(where, server.error().what, server.error().hint);
     }
     const auto read = [&](const std::string& cluster) {
         ReadOptions options;
@@ -399,7 +379,7 @@ Result<Scenario> serving_cluster(std::string_view gpu,
         options.catalogue = catalogue;
         return read_scenario_text("cluster: {" + cluster + "}\n", where, ".", options);
     };
-    auto scenario = read(fmt::format("nodes: 1, node: {}", node->node));
+    auto scenario = read(fmt::format("nodes: 1, node: {}", server->node));
     if (!scenario) {
         return tl::unexpected(scenario.error().front());
     }
@@ -407,8 +387,8 @@ Result<Scenario> serving_cluster(std::string_view gpu,
     if (gpus > per_node) {
         scenario = read(fmt::format("nodes: {}, node: {}, fabric: {}",
                                     (gpus + per_node - 1) / per_node,
-                                    node->node,
-                                    node->fabric));
+                                    server->node,
+                                    server->fabric));
         if (!scenario) {
             return tl::unexpected(scenario.error().front());
         }

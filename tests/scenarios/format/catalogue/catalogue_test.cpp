@@ -177,6 +177,39 @@ TEST(Catalogue, CirclesOfEntriesEnd) {
     EXPECT_EQ(errors[0].what, "node: too many entries stand on each other");
 }
 
+TEST(Catalogue, AnObjectReadsAnEntryOnceAndTheNextObjectAgain) {
+    const fs::path root = fs::path{testing::TempDir()} / "read_once";
+    fs::create_directories(root / "nodes");
+    const auto write = [&](const char* text) { std::ofstream{root / "nodes" / "a.yaml"} << text; };
+    const auto gpus_in = [](const Catalogue& catalogue) {
+        Errors errors;
+        const DocumentNode map = catalogue.resolve(word("a"), "nodes", "node", errors);
+        const DocumentNode* gpus = map.find("gpus");
+        return gpus != nullptr ? gpus->text : "";
+    };
+    write("gpus: 4\n");
+    const Catalogue first{root};
+    const Catalogue copy = first;
+    EXPECT_EQ(gpus_in(first), "4");
+    write("gpus: 8\n");
+    std::ofstream{root / "nodes" / "b.yaml"} << "gpus: 1\n";
+    EXPECT_EQ(gpus_in(copy), "4");
+    EXPECT_EQ(first.names("nodes"), std::vector<std::string>{"a"});
+    EXPECT_EQ(gpus_in(Catalogue{root}), "8");
+}
+
+TEST(Catalogue, AnEntryWithAnErrorIsReadAgain) {
+    const fs::path root = fs::path{testing::TempDir()} / "read_again";
+    fs::create_directories(root / "nodes");
+    std::ofstream{root / "nodes" / "a.yaml"} << "[";
+    const Catalogue catalogue{root};
+    Errors errors;
+    EXPECT_FALSE(catalogue.resolve(word("a"), "nodes", "node", errors).is_map());
+    EXPECT_EQ(errors.size(), 1U);
+    std::ofstream{root / "nodes" / "a.yaml"} << "gpus: 4\n";
+    EXPECT_TRUE(catalogue.resolve(word("a"), "nodes", "node", errors).is_map());
+}
+
 TEST(Catalogue, AMissingFolderIsAnErrorThatNamesIt) {
     Errors errors;
     EXPECT_FALSE(Catalogue{"/nowhere"}.resolve(word("a"), "nodes", "node", errors).is_map());

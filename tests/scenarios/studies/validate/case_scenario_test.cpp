@@ -206,7 +206,8 @@ TEST(CaseScenario, UnknownWordsAndGpusAreReasonsNotGuesses) {
               "plan.tensor_model_parallel_size 7");
     row.plan.tensor_model_parallel_size = 8;
     row.gpu = "a100-81g";
-    EXPECT_EQ(scenario_of(row, shipped()).error().what, "gpu 'a100-81g' is not in the catalogue");
+    EXPECT_EQ(scenario_of(row, shipped()).error().what,
+              "published/servers.csv of the catalogue has no gpu 'a100-81g'");
     row.gpu = "a100-80g";
     row.num_gpus = 250;
     EXPECT_FALSE(scenario_of(row, shipped()));

@@ -102,7 +102,8 @@ TEST(ExchangeCases, MistakesHavePlaces) {
     ASSERT_TRUE(validation);
     ASSERT_EQ(validation->skipped.size(), 2u);
     EXPECT_EQ(validation->skipped[0].reason, "no dispatcher is 'pigeon'");
-    EXPECT_EQ(validation->skipped[1].reason, "the catalogue has no server of abacus");
+    EXPECT_EQ(validation->skipped[1].reason,
+              "published/servers.csv of the catalogue has no gpu 'abacus'");
 }
 
 }  // namespace

@@ -319,6 +319,10 @@ TEST(ServingSetUp, LaterReleasesOfVllmAreTheLaterEngine) {
     EXPECT_FALSE(ahead("vllm-0.11.0"));
     EXPECT_TRUE(ahead("vllm-0.14.0"));
     EXPECT_TRUE(ahead("vllm-0.20.2"));
+    EXPECT_TRUE(ahead("vllm-0.31"));
+    EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "vllm_v1");
+    EXPECT_FALSE(ahead("vllm-0.6.3"));
+    EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "vllm_v0");
 }
 
 TEST(ServingSetUp, InferenceMaxSchedulesAheadOfTheDevice) {

@@ -46,7 +46,8 @@ TEST(ServingValidation, ARowThatCannotBeExpressedSaysWhy) {
         return validation.skipped.empty() ? std::string{} : validation.skipped.front().reason;
     };
     EXPECT_EQ(reason([](ServingCase& c) { c.model = "nobody-1b"; }), "no model nobody-1b");
-    EXPECT_EQ(reason([](ServingCase& c) { c.gpu = "tpu"; }), "the catalogue has no server of tpu");
+    EXPECT_EQ(reason([](ServingCase& c) { c.gpu = "tpu"; }),
+              "published/servers.csv of the catalogue has no gpu 'tpu'");
     EXPECT_EQ(reason([](ServingCase& c) { c.engine = "x"; }), "no facts about the engine x");
     EXPECT_EQ(reason([](ServingCase& c) { c.weight_precision = "fp2"; }), "weights in 'fp2'");
     EXPECT_EQ(reason([](ServingCase& c) { c.mode = "disaggregated"; }),

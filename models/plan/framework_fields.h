@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the table of ParallelPlan's fields (models/plan/plan_fields.h): kernels, optimizer, offload, and what the framework does around them.
+// Rows of the table of ParallelPlan's fields (models/plan/plan_fields.h): kernels, optimizer,
+// offload, and what the framework does around them.
 #pragma once
 
 #include "models/plan/plan_field.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the table of ParallelPlan's fields (models/plan/plan_fields.h): parallelism, sharding, batch sizes, recomputation and the schedule.
+// Rows of the table of ParallelPlan's fields (models/plan/plan_fields.h): parallelism, sharding,
+// batch sizes, recomputation and the schedule.
 #pragma once
 
 #include "models/plan/plan_field.h"

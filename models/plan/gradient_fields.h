@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the table of ParallelPlan's fields (models/plan/plan_fields.h): types of saved values, and of gathered weights and reduced gradients.
+// Rows of the table of ParallelPlan's fields (models/plan/plan_fields.h): types of saved values,
+// and of gathered weights and reduced gradients.
 #pragma once
 
 #include "models/plan/plan_field.h"
