@@ -134,6 +134,9 @@ public:
     // Adds tiers in which prompts find blocks that the cache has lost. Call it before the first
     // request.
     void use(const TierView& below);
+    // Fills the prefix cache as an earlier run of the request did. Call it before the first
+    // request.
+    void remember(const Request& request);
     // Whether the request could run alone. Otherwise it must not be submitted.
     bool fits(const Request& request, ServedPart part = ServedPart::whole) const;
     // Adds a request to the queue. `generated` is the number of its output tokens so far; their

@@ -30,6 +30,9 @@ struct Request {
     // Hashes of the leading full blocks of the prompt (SchedulerLimits::block_size). A hash covers
     // all tokens up to the end of its block, as in vLLM's prefix cache. Empty: no block is shared.
     std::vector<std::uint64_t> prefix_hashes;
+    // An earlier run computed its prompt. The blocks with prefix_hashes are in the cache when the
+    // run begins, as far as the cache holds those of all such requests.
+    bool repeated = false;
 };
 
 // Times are relative to the start of the run; Time::max() for an event that did not happen.

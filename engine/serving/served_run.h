@@ -31,6 +31,10 @@ public:
     ServingResult run();
 
 private:
+    // Fills the caches of the first pool with the prompts of repeated requests. An earlier run sent
+    // them to the instances in turn.
+    void remember_prompts();
+
     // The instances of a pool are consecutive. Routers see all instances but those in a noticed
     // outage.
     struct Pool {

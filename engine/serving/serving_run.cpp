@@ -70,7 +70,19 @@ void ServedRun::add(const ServingPool& pool, RequestRouter& router) {
     known_down_.resize(instances_.size());
 }
 
+void ServedRun::remember_prompts() {
+    const Pool& pool = pools_.front();
+    std::size_t next = pool.first;
+    for (const Request& request : requests_) {
+        if (request.repeated) {
+            instances_[next].scheduler().remember(request);
+            next = next + 1 == pool.end ? pool.first : next + 1;
+        }
+    }
+}
+
 ServingResult ServedRun::run() {
+    remember_prompts();
     begin_scaling();
     begin_power();
     for (Pool& pool : pools_) {

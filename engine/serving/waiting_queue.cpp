@@ -2,6 +2,7 @@
 // The waiting requests: when they may begin, their order, their return by a preemption, and their
 // lists.
 #include <algorithm>
+#include <span>
 
 #include "engine/serving/batch_scheduler.h"
 #include "engine/serving/preempted_blocks.h"
@@ -70,6 +71,22 @@ void BatchScheduler::accept(std::vector<RequestId>& accepted) {
         running_.push_back({.request = id, .slot = slots_.at(id)});
         accepted.push_back(id);
     }
+}
+
+void BatchScheduler::remember(const Request& request) {
+    if (!limits_.enable_prefix_caching) {
+        return;
+    }
+    const std::span<const std::uint64_t> hashes = request.prefix_hashes;
+    const auto known = static_cast<std::size_t>(pool_.cached_prefix(hashes));
+    std::vector<KvBlock> blocks;
+    pool_.share(hashes.first(known), blocks);
+    const std::int64_t all = blocks_for(request.prompt_tokens + request.output_tokens - 1);
+    pool_.take(std::clamp(all - std::ssize(blocks), std::int64_t{0}, pool_.num_free()), blocks);
+    for (std::size_t i = known; i < std::min(hashes.size(), blocks.size()); ++i) {
+        pool_.publish(blocks[i], hashes[i]);
+    }
+    pool_.release(blocks);
 }
 
 BatchScheduler::PrefixHit BatchScheduler::hit_of_waiting(RequestId id) const {

@@ -58,6 +58,11 @@ constexpr Key kWorkloadRows[] = {
         "prediction_error",
         "Of predicted output lengths: standard deviation of the logarithm of predicted over true.")
         .range(0.0, 10.0),
+    key<&WorkloadSpec::repeated_requests>(
+        "repeated_requests",
+        "Requests, from the first, whose prompts an earlier run left in the prefix caches.")
+        .range(0, 10'000'000)
+        .of("requests"),
     key<&WorkloadSpec::seed>("seed", "Seed of arrivals and lengths.").range(0, kMostTokens),
     key<&WorkloadSpec::adapters>("adapters", "Low-rank adapters that requests are for; 0: none.")
         .range(0, 1'000'000)
@@ -137,6 +142,7 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                        "length_spread",
                        "arrival_variation",
                        "arrival_step",
+                       "repeated_requests",
                        "turns",
                        "turn_tokens",
                        "turn_gap",
@@ -153,6 +159,7 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                                       "length_spread",
                                       "arrival_variation",
                                       "arrival_step",
+                                      "repeated_requests",
                                       "turns",
                                       "turn_tokens",
                                       "turn_gap",
@@ -234,6 +241,16 @@ void read_workload(const DocumentNode& section,
         reader.complain("turns",
                         "conversations come at a rate",
                         "request_rate: 10, the turns of all conversations together");
+    }
+    if (workload.repeated_requests > 0 && workload.has_conversations()) {
+        refuse_beside(
+            reader, {"repeated_requests"}, "are not of conversations", "repeated_requests: 0");
+    }
+    if (workload.repeated_requests > workload.num_requests) {
+        refuse_beside(reader,
+                      {"repeated_requests"},
+                      fmt::format("are some of the {} requests", workload.num_requests),
+                      "at most num_requests");
     }
     const double most = std::floor(kLongestLoad_s * workload.request_rate);
     if (workload.users == 0 && workload.request_rate > 0 &&

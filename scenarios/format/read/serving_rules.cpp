@@ -352,6 +352,12 @@ void check_load(const DocumentNode& section,
                           "workload.images needs an encoder",
                           "serving.encoder: {model: {…}}"});
     }
+    if (workload.repeated_requests > 0 && !serving.pools.front().limits.enable_prefix_caching) {
+        errors.push_back({section.find("repeated_requests")->where(),
+                          "workload.repeated_requests is of prefix caches, and "
+                          "enable_prefix_caching is false",
+                          "serving.pools.enable_prefix_caching: true"});
+    }
     // An explicit `queue_order: arrival` switches the predictor off.
     const DocumentNode* engine =
         serving_section == nullptr ? nullptr : serving_section->find("engine");

@@ -315,6 +315,9 @@ struct WorkloadSpec {
     // For a predictor of output lengths: the standard deviation of the logarithm of predicted over
     // true length.
     double prediction_error = 0;
+    // The number of requests, from the first one, whose prompts an earlier run computed: benchmarks
+    // draw the same prompts in each run, and servers keep their prefix caches in between.
+    std::int64_t repeated_requests = 0;
     std::uint64_t seed = 0;
     std::int64_t adapters = 0;  // number of low-rank adapters; 0: none
     AdapterPopularity adapter_popularity = AdapterPopularity::uniform;

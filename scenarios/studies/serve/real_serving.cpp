@@ -261,6 +261,11 @@ ResultOrErrors<RealGrid> real_grid(const Scenario& scenario) {
                           fmt::format("more than {} adapters are only simulated", kMostAdapters),
                           "fewer"});
     }
+    if (scenario.workload.repeated_requests > 0) {
+        errors.push_back({"workload.repeated_requests",
+                          "prompts of an earlier run are only simulated",
+                          "repeated_requests: 0"});
+    }
     const Errors cut = check_cut(scenario.model, grid);
     errors.insert(errors.end(), cut.begin(), cut.end());
     return errors.empty() ? ResultOrErrors<RealGrid>{RealGrid{.instance = grid,

@@ -138,22 +138,24 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
     return requests;
 }
 
-// Errors of conversations whose prompts name too many blocks.
+// Errors of prompts of conversations or of an earlier run that name too many blocks.
 Errors too_many_blocks(const WorkloadSpec& workload, std::int64_t block_size) {
-    if (!workload.has_conversations() || block_size == 0) {
+    const bool talks = workload.has_conversations();
+    const std::int64_t prompts = talks ? workload.num_requests : workload.repeated_requests;
+    if (prompts == 0 || block_size == 0) {
         return {};
     }
     const double later = workload.turn_tokens > 0 ? workload.turn_tokens : workload.input_tokens;
     const double tokens = static_cast<double>(workload.system_tokens) + workload.input_tokens +
                           (workload.turns - 1) / 2 * (later + workload.output_tokens);
-    const double blocks =
-        static_cast<double>(workload.num_requests) * tokens / static_cast<double>(block_size);
+    const double blocks = static_cast<double>(prompts) * tokens / static_cast<double>(block_size);
     if (blocks <= kMostBlocks) {
         return {};
     }
     return {{"workload",
              fmt::format("prompts that share tokens have some {:.1e} blocks in all", blocks),
-             "fewer requests, or fewer tokens, turns and system_tokens"}};
+             talks ? "fewer requests, or fewer tokens, turns and system_tokens"
+                   : "fewer repeated_requests, or fewer tokens"}};
 }
 
 // Every client has its own stream of arrivals.
@@ -266,10 +268,11 @@ ResultOrErrors<std::vector<Request>> workflow_requests(const WorkloadSpec& workl
     for (const WorkflowStage& stage : stages) {
         calls += stage.calls;
     }
-    if (workload.users > 0 || workload.has_conversations() || workload.adapters > 0) {
+    if (workload.users > 0 || workload.has_conversations() || workload.adapters > 0 ||
+        workload.repeated_requests > 0) {
         return unexpected<Errors>(Errors{{"workload.lengths",
                                           "workflows come by request_rate, without users, turns, "
-                                          "system_tokens and adapters",
+                                          "system_tokens, adapters and repeated_requests",
                                           "request_rate: 0.5"}});
     }
     if (workload.num_requests > kMostCalls / calls) {
@@ -415,6 +418,11 @@ std::vector<Request> synthetic_requests(const WorkloadSpec& workload,
         Request request{.arrival = Time::seconds(std::min(now, kLongestLoad_s))};
         request.prompt_tokens = lengths.input();
         request.output_tokens = lengths.output();
+        if (i < workload.repeated_requests) {
+            request.prefix_hashes =
+                hashes_of(static_cast<std::uint64_t>(i), request.prompt_tokens, 0, block_size);
+            request.repeated = true;
+        }
         requests.push_back(std::move(request));
     }
     draw_adapters(workload, requests);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/serving/batch_scheduler.h"
+#include "tests/engine/serving/serving_stand_ins.h"
 
 namespace orrery {
 namespace {
@@ -103,6 +104,59 @@ TEST(WaitingQueue, PromptsWaitForAShareOfTheCache) {
     }
     // There is room for the second prompt at once, but it begins when the first one has ended.
     EXPECT_EQ(steps, (std::vector<std::string>{"A16", "A1", "A1", "A1", "B16"}));
+}
+
+// Two whole blocks of four tokens are found, and the last token of a prompt is always computed.
+TEST(WaitingQueue, APromptOfAnEarlierRunIsFound) {
+    Request request = queued(9, 3);
+    request.prefix_hashes = {11, 12};
+    const std::vector<Request> requests{request};
+    const auto first_step = [&](bool caches) {
+        BatchScheduler scheduler(
+            *find_batching_rules("sglang"),
+            {.block_size = 4, .num_blocks = 6, .enable_prefix_caching = caches},
+            requests);
+        scheduler.remember(request);
+        EXPECT_EQ(scheduler.pool().num_free(), 6);
+        scheduler.submit(RequestId{0});
+        return step_text(scheduler.next());
+    };
+    EXPECT_EQ(first_step(true), "A1");
+    EXPECT_EQ(first_step(false), "A9");
+}
+
+// A cache of four blocks holds a prompt of two blocks and its output, and then the next one.
+TEST(WaitingQueue, TheLastPromptsOfAnEarlierRunStay) {
+    std::vector<Request> requests(3, queued(9, 4));
+    for (std::uint64_t i = 0; i < requests.size(); ++i) {
+        requests[i].prefix_hashes = {2 * i, 2 * i + 1};
+    }
+    BatchScheduler scheduler(
+        *find_batching_rules("sglang"), {.block_size = 4, .num_blocks = 4}, requests);
+    for (const Request& request : requests) {
+        scheduler.remember(request);
+    }
+    EXPECT_EQ(scheduler.prefix_tokens(requests[0]), 0);
+    EXPECT_EQ(scheduler.prefix_tokens(requests[2]), 8);
+    scheduler.remember(requests[2]);  // a second run finds its blocks
+    EXPECT_EQ(scheduler.prefix_tokens(requests[2]), 8);
+}
+
+// An earlier run sent its requests to the instances in turn, as this one does.
+TEST(WaitingQueue, EachInstanceKnowsItsPromptsOfAnEarlierRun) {
+    std::vector<Request> requests(4, queued(33, 1));
+    for (std::uint64_t i = 0; i < 3; ++i) {
+        requests[i].prefix_hashes = {2 * i, 2 * i + 1};
+        requests[i].repeated = i != 1;
+    }
+    LinearCost cost(Time::seconds(1), {});
+    const ServingResult result =
+        serve(requests, {}, pool_of(cost, 8, 2), *make_request_router("round_robin", 1));
+    // The first two repeated requests were on the first and on the second instance.
+    EXPECT_EQ(result.records[0].cached_tokens, 32);
+    EXPECT_EQ(result.records[1].cached_tokens, 0);
+    EXPECT_EQ(result.records[2].cached_tokens, 0);
+    EXPECT_EQ(result.records[3].cached_tokens, 0);
 }
 
 }  // namespace

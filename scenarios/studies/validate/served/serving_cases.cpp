@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "engine/base/field.h"
@@ -64,6 +65,12 @@ void apply_words(const std::string& notes, ServingCase& row) {
         notes.find("attention and the first and last layer of the checkpoint are bf16") !=
         std::string::npos;
     row.whole_prompts = notes.find("benchmark leaves prompts whole") != std::string::npos;
+    constexpr std::string_view kRepeated = "prompts of an earlier run: ";
+    if (const std::size_t at = notes.find(kRepeated); at != std::string::npos) {
+        const std::size_t begin = at + kRepeated.size();
+        const auto number = parse_number(notes.substr(begin, notes.find(';', begin) - begin));
+        row.repeated_requests = std::llround(number.value_or(0));
+    }
     if (const std::size_t at = notes.find("vLLM 0."); at != std::string::npos) {
         const std::size_t begin = at + std::string_view{"vLLM "}.size();
         row.release = notes.substr(begin, notes.find_first_of("; ,", begin) - begin);

@@ -49,6 +49,9 @@ struct ServingCase {
     double tokens_of_text = 1;  // of these, for each that the client counts in the same text
     double output_tokens = 0;
     std::string length_spread;
+    // Of these, from the first one: their prompts were computed by an earlier run of the benchmark,
+    // and the server kept its cache.
+    std::int64_t repeated_requests = 0;
     bool share_gpt = false;         // the notes say that conversations of ShareGPT are the prompts
     std::int64_t max_num_seqs = 0;  // 0: not stated, also for the next two
     std::int64_t max_num_batched_tokens = 0;

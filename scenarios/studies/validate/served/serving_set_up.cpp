@@ -167,6 +167,7 @@ Result<WorkloadSpec> workload_of(const ServingCase& row) {
     } else if (row.load != "static" && row.load != "trace") {
         return fail(row.where, fmt::format("a load from a {}", row.load));
     }
+    workload.repeated_requests = std::min(row.repeated_requests, workload.num_requests);
     return workload;
 }
 
@@ -452,7 +453,10 @@ Result<ServingSetUp> set_up_of(const ServingCase& row,
     }
     if (row.load != "trace") {
         const LengthTable lengths = share_gpt_lengths(row);
-        set_up.requests = synthetic_requests(*workload, row.share_gpt ? &lengths : nullptr);
+        set_up.requests =
+            synthetic_requests(*workload,
+                               row.share_gpt ? &lengths : nullptr,
+                               set_up.scenario.serving.pools.front().limits.block_size);
         return set_up;
     }
     std::string file = row.name + ".csv";

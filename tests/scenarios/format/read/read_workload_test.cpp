@@ -35,6 +35,7 @@ TEST(ReadWorkload, KeysThatWouldHaveNoEffectAreErrors) {
     for (const char* const key : {"length_spread: 0.5",
                                   "arrival_variation: 2",
                                   "arrival_step: 3 s",
+                                  "repeated_requests: 2",
                                   "turns: 3",
                                   "turn_tokens: 5",
                                   "turn_gap: 1 s",
@@ -47,6 +48,8 @@ TEST(ReadWorkload, KeysThatWouldHaveNoEffectAreErrors) {
     says("{request_rate: 2, turn_gap: 9 s}", "is of conversations");
     says("{users: 2, arrival_variation: 2}", "is of requests that come at a rate");
     says("{users: 2, arrival_step: 3 s}", "is of requests that come at a rate");
+    says("{request_rate: 2, turns: 3, repeated_requests: 2}", "are not of conversations");
+    says("{num_requests: 5, repeated_requests: 6}", "are some of the 5 requests");
     says("{adapter_popularity: uniform}", "is of adapters");
     EXPECT_NE(first_error("{engine: {base: vllm-v1, mixes_adapters: false}}",
                           "{adapters: 3, adapter_alpha: 2}")

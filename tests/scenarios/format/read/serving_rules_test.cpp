@@ -194,5 +194,12 @@ TEST(ServingRules, RanksOfExpertsAreOfOneStage) {
         "{pools: {expert_ranks: 2}, cache: {tiers: [{kind: dram}]}}", "{}", "expert_ranks");
 }
 
+TEST(ServingRules, PromptsOfAnEarlierRunAreInPrefixCaches) {
+    EXPECT_EQ(read_served_text("{}", "{repeated_requests: 9}")->workload.repeated_requests, 9);
+    expect_error("{pools: {enable_prefix_caching: false}}",
+                 "{repeated_requests: 9}",
+                 "enable_prefix_caching is false");
+}
+
 }  // namespace
 }  // namespace orrery

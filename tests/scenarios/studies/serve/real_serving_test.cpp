@@ -141,6 +141,8 @@ TEST(RealServing, WhatIsOnlySimulatedIsAnError) {
               std::string::npos);
     EXPECT_EQ(errors({"workload.adapters=2000", "serving.pools.adapter_rank=8"}),
               "more than 1024 adapters are only simulated");
+    EXPECT_EQ(errors({"workload.repeated_requests=1"}),
+              "prompts of an earlier run are only simulated");
     EXPECT_NE(errors({"serving.pools.tensor_model_parallel_size=3"}).find("4 attention heads"),
               std::string::npos);
     EXPECT_NE(errors({"serving.pools.pipeline_model_parallel_size=2", "serving.pools.instances=2"})

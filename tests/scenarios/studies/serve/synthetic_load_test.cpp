@@ -101,6 +101,27 @@ TEST(SyntheticLoad, AllPromptsShareTheTokensOfTheSystem) {
     }
 }
 
+// The lengths of a load do not depend on what ran before.
+TEST(SyntheticLoad, TheFirstPromptsRanBefore) {
+    WorkloadSpec spec{.num_requests = 3, .users = 1};
+    spec.input_tokens = 100;
+    spec.length_spread = 0.5;
+    const std::vector<Request> fresh = synthetic_requests(spec, nullptr, 16);
+    spec.repeated_requests = 2;
+    const std::vector<Request> requests = synthetic_requests(spec, nullptr, 16);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        EXPECT_EQ(requests[i].prompt_tokens, fresh[i].prompt_tokens);
+        EXPECT_EQ(requests[i].repeated, i < 2);
+        const std::int64_t blocks = i < 2 ? requests[i].prompt_tokens / 16 : 0;
+        EXPECT_EQ(std::ssize(requests[i].prefix_hashes), blocks);
+    }
+    EXPECT_EQ(shared_blocks(requests[0], requests[1]), 0U);
+    spec.num_requests = spec.repeated_requests = 10'000'000;
+    spec.input_tokens = 1e9;
+    EXPECT_NE(requests_of(spec, 16).error().front().hint.find("fewer repeated_requests"),
+              std::string::npos);
+}
+
 TEST(SyntheticLoad, ClientsSendAtTheirOwnRates) {
     const TestFolder folder;
     WorkloadSpec spec{.num_requests = 30'000};

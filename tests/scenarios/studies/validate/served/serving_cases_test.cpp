@@ -101,5 +101,15 @@ TEST(ServingCases, NotesNameTheReleaseOfVllm) {
                     ->whole_prompts);
 }
 
+TEST(ServingCases, NotesTellPromptsOfAnEarlierRun) {
+    const auto cases = read_serving_cases((kPublished / "serving_blind.csv").string()).value();
+    const auto repeated = [&](const char* name) {
+        return std::ranges::find(cases, name, &ServingCase::name)->repeated_requests;
+    };
+    EXPECT_EQ(repeated("sglang-llama-3.1-70b-a100-1220-844-c1"), 0);
+    EXPECT_EQ(repeated("sglang-llama-3.1-70b-a100-992-1020-c16"), 10);
+    EXPECT_EQ(repeated("sglang-deepseek-v3.1-mi300x-993-8131-c64"), 320);
+}
+
 }  // namespace
 }  // namespace orrery

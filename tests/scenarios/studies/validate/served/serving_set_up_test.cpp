@@ -354,6 +354,17 @@ TEST(ServingSetUp, ServersOfTensorRtLeavePromptsWhole) {
     EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "tensorrt_llm");
 }
 
+TEST(ServingSetUp, PromptsOfAnEarlierRunShareTheirBlocks) {
+    ServingCase row = closed_row();
+    row.repeated_requests = 1000;
+    const ServingSetUp set = set_up(row).value();
+    EXPECT_EQ(set.scenario.workload.repeated_requests, 640);
+    EXPECT_TRUE(set.requests.back().repeated);
+    EXPECT_EQ(set.requests.front().prefix_hashes.size(), 1024U / 16);
+    row.repeated_requests = 0;
+    EXPECT_TRUE(set_up(row)->requests.front().prefix_hashes.empty());
+}
+
 TEST(ServingSetUp, VllmOf2024SumsByRcclOnAmdsGpus) {
     ServingCase row = closed_row();
     row.engine = "vllm-2024";
