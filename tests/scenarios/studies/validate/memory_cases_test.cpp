@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/report/memory_report.h"
 #include "tests/scenarios/test_folder.h"
 
@@ -22,8 +28,8 @@ TEST(MemoryCases, KnowTheirTable) {
 // Times with a peak beside some of them are steps.
 TEST(MemoryCases, ArePeaksWithAnOutcome) {
     const TestFolder folder;
-    const auto steps = folder.write(
-        "steps.csv", "case,measured_iteration_s,measured_peak_memory_bytes\n");
+    const auto steps =
+        folder.write("steps.csv", "case,measured_iteration_s,measured_peak_memory_bytes\n");
     EXPECT_FALSE(is_memory_table(steps));
 }
 
@@ -54,7 +60,31 @@ TEST(MemoryCases, OfTheBlindTableFitIfTheyRan) {
     EXPECT_EQ(found.ran, 86U);
     EXPECT_EQ(found.ran_and_fit, found.ran);
     EXPECT_EQ(found.out_of_memory, 10U);
-    EXPECT_GE(found.out_and_too_large, 5U);
+    EXPECT_GE(found.out_and_too_large, 8U);
+}
+
+// A measured step ran. These families have steps whose memory shows what was recomputed: without,
+// the plan of one is larger than the device.
+TEST(MemoryCases, MeasuredStepsFit) {
+    const std::filesystem::path published = default_catalogue() / "published";
+    for (const auto& [table, family, steps] :
+         {std::tuple{"training_more.csv", "nemo-launcher-a100", 28U},
+          std::tuple{"training_moe_blind.csv", "automodel-moe", 6U}}) {
+        const auto rows = read_published_cases((published / table).string());
+        ASSERT_TRUE(rows) << rows.error().front().what;
+        std::vector<MemoryCase> ran;
+        for (const PublishedCase& row : *rows) {
+            if (row.family == family) {
+                ran.push_back({.row = row});
+            }
+        }
+        ASSERT_EQ(ran.size(), steps);
+        const MemoryValidation found = validate_memory(ran, default_catalogue()).value();
+        EXPECT_TRUE(found.skipped.empty());
+        for (const ValidatedMemory& one : found.rows) {
+            EXPECT_TRUE(one.fits) << one.name;
+        }
+    }
 }
 
 TEST(MemoryCases, RefuseOtherOutcomes) {
