@@ -7,9 +7,25 @@ namespace orrery {
 
 namespace {
 
+bool is_captured(const BlockBuilder& b, const Node& node) {
+    return node.part() && b.plan.captures(*node.part());
+}
+
 // The graph of the node's part launches the node's ops, if the plan captures the part.
 void capture(BlockBuilder& b, const Node& node) {
-    b.ops.capture(node.part() && b.plan.captures(*node.part()));
+    b.ops.capture(is_captured(b, node));
+}
+
+// Products that a node of a captured part defers have a graph, too (make_graphed_callables of
+// Transformer Engine, pull request 1948; _BackwardDWWrapper of Megatron-Core).
+void run_backward(Node& node, BackwardPass& pass) {
+    const std::size_t known = pass.deferred == nullptr ? 0 : pass.deferred->size();
+    node.backward(pass);
+    if (pass.deferred != nullptr && is_captured(pass.b, node)) {
+        for (std::size_t i = known; i < pass.deferred->size(); ++i) {
+            (*pass.deferred)[i].in_graph = true;
+        }
+    }
 }
 
 // A checkpoint takes the host 350 us besides the operators of its region (pytorch pull request
@@ -35,8 +51,10 @@ void hold_until_here(BlockBuilder& b, std::string_view name, std::vector<TensorI
 
 void run_delayed(BlockBuilder& b, Deferred& delayed) {
     for (const DeferredProducts& products : delayed) {
+        b.ops.capture(products.in_graph);
         products.run(b);
     }
+    b.ops.capture(false);
     delayed.clear();
 }
 
@@ -83,7 +101,7 @@ Value Tape::backward(BlockBuilder& b, const Value& dout, Deferred* deferred) {
                 b.recomputing = false;
             }
         }
-        nodes_[i]->backward(pass);
+        run_backward(*nodes_[i], pass);
     }
     b.ops.capture(false);
     return pass.stream_gradient;

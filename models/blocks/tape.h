@@ -27,6 +27,7 @@ namespace orrery {
 struct DeferredProducts {
     std::vector<Parameter*> weights;
     std::function<void(BlockBuilder&)> run;
+    bool in_graph = false;  // a CUDA graph of their part launches them
 };
 using Deferred = std::vector<DeferredProducts>;
 // Emits the deferred products.

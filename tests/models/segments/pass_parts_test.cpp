@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -155,6 +156,32 @@ TEST(PassParts, LaunchDelayedGradientsBeforeTheExchangeThatHidesThem) {
         }
     }
     EXPECT_GT(exchanges, 0);
+}
+
+// Megatron-Core replaces backward_dw() of a captured part by a graph of its own (module.py).
+TEST(PassParts, AGraphLaunchesDelayedGradientsOfACapturedPart) {
+    ParallelPlan plan = overlapped();
+    plan.delay_wgrad_compute = true;
+    plan.moe_token_dispatcher_type = TokenDispatcher::hybridep;
+    const auto calls_of = [](const ParallelPlan& of, std::string_view product) {
+        const Program program = verified(small_experts(), of);
+        std::set<int> calls;
+        for (const Slot& slot : program.roles[0].slots) {
+            for (const Op& op : program.segment_of(slot).ops) {
+                if (program.names[op.name] == product) {
+                    calls.insert(op.launches);
+                }
+            }
+        }
+        return calls;
+    };
+    EXPECT_EQ(calls_of(plan, "qkv wgrad"), std::set<int>{1});
+    const std::set<int> experts = calls_of(plan, "expert fc1 wgrad");
+    plan.cuda_graph_scope = static_cast<std::uint32_t>(CudaGraphPart::attn) |
+                            static_cast<std::uint32_t>(CudaGraphPart::moe_router) |
+                            static_cast<std::uint32_t>(CudaGraphPart::moe_preprocess);
+    EXPECT_EQ(calls_of(plan, "qkv wgrad"), std::set<int>{0});  // the router's launches the graph
+    EXPECT_EQ(calls_of(plan, "expert fc1 wgrad"), experts);
 }
 
 // Otherwise the backward pass would have more parts than the forward pass, and their turns would

@@ -97,6 +97,28 @@ TEST(Recipe, OfNemoStoresScoresOnBlackwell) {
     EXPECT_NE(with_recipe(row).attention_kernel, AttentionKernel::unfused);
 }
 
+// Its script of Llama 4 drops tokens beyond an expert's mean, too.
+TEST(Recipe, OfNemoDropsTokensOfLlama4) {
+    PublishedCase row = row_of("nemo-25.04", "h100-80g", Dtype::fp8);
+    row.model.name = "llama-4-maverick";
+    row.assumed = {"token_dispatcher", "tp_comm_overlap"};
+    const ParallelPlan plan = with_recipe(row);
+    EXPECT_EQ(plan.moe_expert_capacity_factor, 1);
+    EXPECT_TRUE(plan.moe_pad_expert_input_to_capacity);
+    EXPECT_TRUE(plan.tp_comm_overlap);
+}
+
+// The model zoo's scripts of 2026; H100's steps are older than the fused router.
+TEST(Recipe, OfTheModelZooFusesTheRouter) {
+    PublishedCase row = row_of("megatron-core-dev", "gb300", Dtype::fp8);
+    row.model.name = "qwen3-235b-a22b";
+    const ParallelPlan plan = with_recipe(row);
+    EXPECT_EQ(plan.moe_dispatcher_sms, 32);
+    EXPECT_TRUE(plan.moe_router_fusion);
+    row.gpu = "h100-80g";
+    EXPECT_FALSE(with_recipe(row).moe_router_fusion);
+}
+
 // Moonlight's provider of Megatron Bridge fuses no rotary embedding.
 TEST(Recipe, OfMoonlightHasAnEagerRotaryEmbedding) {
     PublishedCase row = row_of("megatron-bridge-2026.08", "h100-80g", Dtype::bf16);
