@@ -88,9 +88,8 @@ TEST(LayerNodes, LeaveWeightProductsForLater) {
 Lifetime lifetime_of_gathered(ParallelPlan plan) {
     plan.tensor_model_parallel_size = 2;
     const Program program = lower(gpt(1, 128, 8, 64, 512), plan);
-    const auto gathered = std::ranges::find_if(program.tensors, [&](const Tensor& tensor) {
-        return program.names[tensor.name] == "qkv gather";
-    });
+    const auto gathered = std::ranges::find_if(
+        program.tensors, [](const Tensor& tensor) { return tensor.name == "qkv gather"; });
     EXPECT_NE(gathered, program.tensors.end());
     return gathered->lifetime;
 }
