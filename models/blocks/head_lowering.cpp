@@ -96,8 +96,9 @@ void Head::forward_part(BlockBuilder& b, const Value& norm, const Parameter& out
 void Head::logits(BlockBuilder& b, const Value& norm, const Parameter& output) {
     norm_ = norm;
     const Layout needed = gemm_input(norm_.layout, output.layout);
-    const Value gathered = b.relayout("logits gather", norm_, needed);
-    logits_ = b.product("logits", gathered, output, Lifetime::micro_batch);
+    const Lifetime lifetime = keeps_gathered(b) ? Lifetime::micro_batch : Lifetime::slot;
+    gathered_ = b.relayout("logits gather", norm_, needed, lifetime);
+    logits_ = b.product("logits", gathered_, output, Lifetime::micro_batch);
     local_loss(b);
 }
 
@@ -334,7 +335,8 @@ Value Head::backward_of(BlockBuilder& b, Parameter& output, Deferred* deferred) 
              {b.ops.tables().scalars()},
              {logits_.tensor});
     Parameter no_bias;
-    return column_backward(b, norm_, {{"logits", &logits_, &output, &no_bias}}, deferred);
+    const Value& kept = keeps_gathered(b) ? gathered_ : norm_;
+    return column_backward(b, norm_, kept, {{"logits", &logits_, &output, &no_bias}}, deferred);
 }
 
 }  // namespace orrery

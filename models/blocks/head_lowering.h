@@ -44,6 +44,7 @@ private:
 
     NormActivations before_norm_;
     Value norm_;
+    Value gathered_;  // the norm's output as the product reads it
     Value logits_;
     Value probabilities_;  // fp32, kept by the unfused loss
     Value labels_;

@@ -89,6 +89,7 @@ std::vector<Node*> discard_of_mlp(LayerParts parts, const LayerNodes& nodes) {
     if (parts.has(LayerPart::fc1 | LayerPart::up)) {
         if (nodes.mlp_input != nodes.attention_reader ||
             !parts.has(LayerPart::qkv | LayerPart::key)) {
+            nodes.mlp_input->set_saved(Lifetime::slot);
             again.push_back(nodes.mlp_input);
         }
         again.push_back(nodes.fc1);
@@ -114,6 +115,7 @@ void choose_between_products(Tape& tape, LayerParts parts, const LayerNodes& nod
     std::vector<Node*> again{nodes.norm1};
     nodes.norm1->discard();
     if (parts.has(LayerPart::qkv | LayerPart::key)) {
+        nodes.attention_reader->set_saved(Lifetime::slot);
         again.insert(again.end(), {nodes.attention_reader, nodes.qkv});
     }
     if (parts.has(LayerPart::qkv)) {

@@ -13,12 +13,13 @@ namespace {
 
 constexpr auto kMemoryBound = Cause::memory_bound_kernels;
 
-Value gather_input(BlockBuilder& b, std::string_view name, const Value& x, const Parameter& w) {
+Value gather_input(
+    BlockBuilder& b, std::string_view name, const Value& x, const Parameter& w, Lifetime lifetime) {
     const Layout needed = gemm_input(x.layout, w.layout);
     return b.relayout(std::string{name} + " gather",
                       b.quantised_input(name, x, w),
                       needed,
-                      Lifetime::slot,
+                      lifetime,
                       b.overlap_pieces(x.layout, needed));
 }
 
@@ -36,7 +37,7 @@ Value gather_gradient(BlockBuilder& b,
                       b.overlap_pieces(dy.layout, needed));
 }
 
-// Defers the weight products of column_backward(). They gather x again.
+// Defers the weight products of column_backward(). They gather x again, unless it is gathered.
 void defer_column_products(BlockBuilder& b,
                            const Value& x,
                            const Layout& needed,
@@ -155,8 +156,13 @@ void weight_gradient_op(BlockBuilder& b,
     deferred->push_back({.weights = {&w}, .run = run});
 }
 
+bool keeps_gathered(const BlockBuilder& b) {
+    return !b.plan.async_tensor_model_parallel_allreduce;
+}
+
 Value column_backward(BlockBuilder& b,
                       const Value& x,
+                      const Value& kept,
                       const std::vector<ColumnBranch>& branches,
                       Deferred* deferred) {
     const std::string first{branches.front().name};
@@ -171,9 +177,9 @@ Value column_backward(BlockBuilder& b,
     };
     Value gathered;
     if (deferred == nullptr) {
-        gathered =
-            b.relayout(first + " regather", b.as_quantised(x, *branches.front().weight), needed);
-        wait_if_blocking(x, gathered);
+        const Value given = b.as_quantised(kept, *branches.front().weight);
+        gathered = b.relayout(first + " regather", given, needed);
+        wait_if_blocking(given, gathered);
     }
     Value sum;
     for (const ColumnBranch& branch : branches) {
@@ -196,7 +202,7 @@ Value column_backward(BlockBuilder& b,
     const Value dx = b.relayout(first + " dgrad reduce", sum, x.layout);
     wait_if_blocking(sum, dx);
     if (deferred != nullptr) {
-        defer_column_products(b, x, needed, branches, *deferred);
+        defer_column_products(b, kept, needed, branches, *deferred);
     }
     for (const ColumnBranch& branch : branches) {
         const std::string text{branch.name};
@@ -238,11 +244,15 @@ void NormNode::backward(BackwardPass& pass) {
 }
 
 void ColumnInputNode::forward(ForwardPass& pass) {
-    gathered_ = gather_input(pass.b, name_, x_.value, weight_);
+    const Lifetime lifetime = keeps_gathered(pass.b) ? saved() : Lifetime::slot;
+    gathered_ = gather_input(pass.b, name_, x_.value, weight_, lifetime);
 }
 
 void ColumnInputNode::backward(BackwardPass& pass) {
-    const Value dx = column_backward(pass.b, x_.value, std::exchange(branches_, {}), pass.deferred);
+    // What is not gathered may have been made again since it was read.
+    const bool kept = keeps_gathered(pass.b) && gathered_.layout != x_.value.layout;
+    const Value dx = column_backward(
+        pass.b, x_.value, kept ? gathered_ : x_.value, std::exchange(branches_, {}), pass.deferred);
     add_gradient(pass.b, x_, dx);
 }
 

@@ -12,8 +12,13 @@
 
 namespace orrery {
 
+// The input of a column-parallel product stays gathered until its backward pass: autograd keeps
+// what a product read. Megatron-LM's function keeps the rank's rows and gathers them again instead.
+bool keeps_gathered(const BlockBuilder& b);
+
 // The backward pass of products y = x w whose x had to be gathered. The result is dx in the layout
-// of x: the sum over all `branches`, which read the same x (two in a parallel block).
+// of x: the sum over all `branches`, which read the same x (two in a parallel block). `kept` is
+// what stands for x by then: x, or what was gathered of it.
 struct ColumnBranch {
     std::string_view name;
     const Value* dy;
@@ -22,6 +27,7 @@ struct ColumnBranch {
 };
 Value column_backward(BlockBuilder& b,
                       const Value& x,
+                      const Value& kept,
                       const std::vector<ColumnBranch>& branches,
                       Deferred* deferred);
 

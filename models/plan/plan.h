@@ -234,7 +234,7 @@ struct ParallelPlan {
     bool tp_comm_overlap = false;
     bool overlap_p2p = false;
     // Backward pass of column-parallel products: x is gathered during the dX product, and dX is
-    // reduced during the dW product.
+    // reduced during the dW product. false: gathered x is kept, and compute waits for both.
     bool async_tensor_model_parallel_allreduce = true;
     // Stages send 1/tp of a replicated activation, and the receivers gather it (Narayanan et al.,
     // SC21, section 4.1). It has no effect with sequence parallelism, where the activation is split

@@ -84,5 +84,45 @@ TEST(LayerNodes, LeaveWeightProductsForLater) {
     EXPECT_EQ(times(later, "fc2 wgrad"), 1);
 }
 
+// The lifetime of the gathered input of Q, K and V.
+Lifetime lifetime_of_gathered(ParallelPlan plan) {
+    plan.tensor_model_parallel_size = 2;
+    const Program program = lower(gpt(1, 128, 8, 64, 512), plan);
+    const auto gathered = std::ranges::find_if(
+        program.tensors, [](const Tensor& tensor) { return tensor.name == "qkv gather"; });
+    EXPECT_NE(gathered, program.tensors.end());
+    return gathered->lifetime;
+}
+
+// Megatron-LM's function gathers the rows again behind dX; autograd keeps what was gathered.
+TEST(LayerNodes, KeepWhatTheyGatheredWithoutMegatronsFunction) {
+    const ParallelPlan function{.sequence_parallel = true};
+    const ParallelPlan autograd{.sequence_parallel = true,
+                                .async_tensor_model_parallel_allreduce = false};
+    for (const std::string_view name : {"qkv", "fc1", "logits"}) {
+        const std::string gather = std::string{name} + " gather";
+        const std::string regather = std::string{name} + " regather";
+        EXPECT_EQ(times(names_of_layer(false, function), regather), 1) << name;
+        EXPECT_EQ(times(names_of_layer(false, autograd), regather), 0) << name;
+        EXPECT_EQ(times(names_of_layer(false, autograd), gather), 1) << name;
+    }
+    EXPECT_EQ(lifetime_of_gathered(function), Lifetime::slot);
+    EXPECT_EQ(lifetime_of_gathered(autograd), Lifetime::micro_batch);
+}
+
+// What is recomputed is gathered again with it, and is not kept.
+TEST(LayerNodes, GatherAgainOnlyWhatRunsAgain) {
+    ParallelPlan plan{.sequence_parallel = true, .async_tensor_model_parallel_allreduce = false};
+    plan.recompute_granularity = Recompute::full;
+    EXPECT_EQ(times(names_of_layer(false, plan), "qkv gather"), 2);
+    EXPECT_EQ(times(names_of_layer(false, plan), "qkv regather"), 0);
+    EXPECT_EQ(lifetime_of_gathered(plan), Lifetime::slot);
+    plan.recompute_granularity = Recompute::selective;
+    plan.recompute_modules = static_cast<std::uint32_t>(RecomputeModule::every_second_projection);
+    EXPECT_EQ(times(names_of_layer(false, plan), "qkv gather"), 2);
+    EXPECT_EQ(times(names_of_layer(false, plan), "qkv regather"), 0);
+    EXPECT_EQ(lifetime_of_gathered(plan), Lifetime::slot);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -251,9 +251,10 @@ TEST(Lowering, OverlapSwitchesChangeNeitherWorkNorBytes) {
         flip(&ParallelPlan::overlap_grad_reduce);
         flip(&ParallelPlan::overlap_param_gather);
         flip(&ParallelPlan::overlap_p2p);
-        flip(&ParallelPlan::async_tensor_model_parallel_allreduce);
         if (d.plan.sequence_parallel) {
             flip(&ParallelPlan::tp_comm_overlap);
+        } else {  // with it, this switch also says whether inputs stay gathered
+            flip(&ParallelPlan::async_tensor_model_parallel_allreduce);
         }
     }
 }
