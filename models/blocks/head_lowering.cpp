@@ -14,9 +14,9 @@ namespace {
 
 constexpr auto kOfHead = Cause::memory_bound_kernels;
 
-// A compiler fuses the loss as well (torch.compile of the loss function, XLA).
+// A compiler may fuse the loss as well (torch.compile of the loss function, XLA).
 bool fuses_loss(const ParallelPlan& plan) {
-    return plan.fused_cross_entropy || plan.compiled;
+    return plan.fused_cross_entropy || (plan.compiled && plan.compiled_loss);
 }
 
 // The loss of the step, summed over micro-batches.

@@ -174,6 +174,8 @@ inline constexpr FieldTable kPlanFrameworkFields{
         .values = kCudaGraphParts),
     ORRERY_PLAN_FIELD(compiled, pass,
         .meaning = "A compiler (torch.compile, XLA) fuses chains of elementwise ops."),
+    ORRERY_PLAN_FIELD(compiled_loss, pass,
+        .meaning = "compiled: the compiler fuses the loss, too; false: only the layers."),
     ORRERY_PLAN_FIELD(embedding_and_loss_as_layers, step,
         .meaning = "Embedding and loss count as a layer each where layers are split into stages.",
         .searched = true,

@@ -295,6 +295,8 @@ struct ParallelPlan {
     // Bits of CudaGraphPart: the parts of each layer that graphs capture. The other ops are calls.
     std::uint32_t cuda_graph_scope = 0;
     bool compiled = false;  // a compiler fuses elementwise chains (torch.compile, XLA)
+    // compiled: the loss, too, so that it is fused. false: only the layers are compiled.
+    bool compiled_loss = true;
     // Embedding and output layer each take a layer's place in the pipeline split
     bool embedding_and_loss_as_layers = false;
     // A stage frees its output when it is sent (Megatron-LM's deallocate_output_tensor). false: the

@@ -261,6 +261,12 @@ const Row kPlanRows[] = {
     {"compiled",
      [](Scenario& s) { s.plan.compiled = true; },
      [](Scenario& s) { s.plan.fused_norm = false; }},
+    {"compiled_loss",
+     [](Scenario& s) { s.plan.compiled_loss = false; },
+     [](Scenario& s) {
+         s.plan.compiled = true;
+         s.plan.fused_cross_entropy = false;
+     }},
     {"embedding_and_loss_as_layers",
      [](Scenario& s) {  // instead of a layout: 2, 3, 3, 2
          s.plan.embedding_and_loss_as_layers = true;

@@ -22,6 +22,18 @@ TEST(HeadLowering, StandsBehindTheLastLayerOfTheLastStage) {
     EXPECT_EQ(heads(1), 2);  // once a micro-batch
 }
 
+// A compiler that takes only the layers leaves the loss to the framework.
+TEST(HeadLowering, ACompilerMayLeaveTheLossOut) {
+    const auto has_probabilities = [](bool compiled_loss) {
+        const Program program = verified(
+            small_experts(),
+            {.fused_cross_entropy = false, .compiled = true, .compiled_loss = compiled_loss});
+        return std::ranges::count(program.tensors, "loss probabilities", &Tensor::name) > 0;
+    };
+    EXPECT_FALSE(has_probabilities(true));
+    EXPECT_TRUE(has_probabilities(false));
+}
+
 // Megatron-LM's vocab_parallel_cross_entropy of 2022 copies the fp32 logits. Copy and source are
 // alive at once, and the source ends with the forward pass of the loss.
 TEST(HeadLowering, CopiesOfLogitsEndWithTheLoss) {

@@ -85,7 +85,9 @@ TEST(ReadStack, AScenarioNamesItsStack) {
         EXPECT_TRUE(scenario) << (scenario ? "" : lines_of(scenario.error()));
         return scenario ? *scenario : Scenario{};
     };
+    EXPECT_FALSE(plan_under({"stack=torchtitan-2024"}).plan.compiled_loss);  // its pull request 755
     const Scenario titan = plan_under({"stack=torchtitan"});
+    EXPECT_TRUE(titan.plan.compiled_loss);
     EXPECT_EQ(titan.software, "megatron-core");  // as the file says
     EXPECT_TRUE(titan.plan.fsdp_copy_out);
     EXPECT_FALSE(titan.plan.gradient_accumulation_fusion);

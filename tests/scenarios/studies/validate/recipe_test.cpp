@@ -128,6 +128,15 @@ TEST(Recipe, OfMoonlightHasAnEagerRotaryEmbedding) {
     EXPECT_FALSE(with_recipe(row).eager_rope);
 }
 
+// Its scripts of larger models have a fused loss.
+TEST(Recipe, OfOlmoCoresSmallestModelHasAnEagerLoss) {
+    PublishedCase row = row_of("olmo-core-2024-11", "h100-80g", Dtype::bf16);
+    row.model.name = "olmo-1b";
+    EXPECT_FALSE(with_recipe(row).fused_cross_entropy);
+    row.model.name = "olmo-7b";
+    EXPECT_TRUE(with_recipe(row).fused_cross_entropy);
+}
+
 TEST(Recipe, LeavesOtherModelsAlone) {
     PublishedCase row = row_of("mb26.08", "gb200", Dtype::fp8);
     row.model.name = "llama-3-70b";
