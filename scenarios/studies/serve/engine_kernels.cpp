@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "engine/serving/batching_rules.h"
 #include "kernels/csv_rows.h"
@@ -129,6 +130,23 @@ Time least_tile_time(const ServingEngine& engine,
 bool reads_paged_cache(std::string_view scheduler, const AttentionShape& prompts) {
     const BatchingRules* rules = find_batching_rules(scheduler);
     return rules == nullptr || rules->chunks_prompts || prompts.seq_kv > prompts.seq_q;
+}
+
+double uneven_blocks(const AttentionShape& prompts, std::int64_t num_sms) {
+    const auto blocks_of = [&](std::int64_t queries) {
+        return static_cast<double>(prompts.batch * prompts.heads *
+                                   ((prompts.seq_q + queries - 1) / queries));
+    };
+    constexpr std::int64_t kQueries = 64;
+    constexpr std::int64_t kQueriesOfCurves = 128;  // which know of SMs without a block
+    const auto sms = static_cast<double>(std::max<std::int64_t>(num_sms, 1));
+    const double blocks = std::max(blocks_of(kQueries), 1.0);
+    const double uneven = std::ceil(blocks / sms) * sms / blocks;
+    const double known = sms / std::clamp(blocks_of(kQueriesOfCurves), 1.0, sms);
+    const auto rows = static_cast<double>(std::max<std::int64_t>(prompts.seq_q, 1));
+    const double cached = static_cast<double>(prompts.seq_kv) - rows;
+    const double of_beginning = cached / (cached + (rows + 1) / 2);
+    return 1 + of_beginning * (std::max(uneven / known, 1.0) - 1);
 }
 
 void join_attention(std::vector<ServingOp>& ops) {

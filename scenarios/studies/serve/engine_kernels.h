@@ -85,6 +85,12 @@ Time least_tile_time(const ServingEngine& engine,
 // vllm/attention/backends/flash_attn.py, but not with chunks or a hit in the prefix cache).
 bool reads_paged_cache(std::string_view scheduler, const AttentionShape& prompts);
 
+// Time of prompts' attention over a paged cache by FlashAttention 2, as a multiple of the curves'
+// time. Each block has 64 queries of a head and is not split (run_mha_fwd_splitkv_dispatch in
+// csrc/flash_attn/src/flash_fwd_launch_template.h). Over a cached beginning all blocks take equally
+// long, and the SMs with one more than others end last.
+double uneven_blocks(const AttentionShape& prompts, std::int64_t num_sms);
+
 // Engines with joins_attention call one kernel for a step's prompts and its generating sequences
 // (models/serving/cached_attention.h): both ops become one.
 void join_attention(std::vector<ServingOp>& ops);

@@ -222,7 +222,8 @@ Time ServingPrices::paged_attention(const KernelCall& kernel, Time alone, bool g
         !engine_.fused_cache_write && shape.generation == AttentionGeneration::flash_2;
     if (!generates) {
         const bool small = flash_2 && reads_paged_cache(engine_.scheduler, shape);
-        return std::max(Time::seconds(alone.seconds() / (small ? kSmallTiles : 1)),
+        const double uneven = small ? uneven_blocks(shape, device_.num_sms) : 1;
+        return std::max(Time::seconds(alone.seconds() * uneven / (small ? kSmallTiles : 1)),
                         least_tile_time(engine_, plan_, kernel, device_)) +
                engine_.attention_latency;
     }

@@ -107,6 +107,22 @@ TEST(EngineKernels, WholePromptsAreReadWhereTheStepMadeThem) {
     }
 }
 
+// 2,048 queries of eight heads are 256 blocks: of 108 SMs some have three, 2.37 in the mean.
+TEST(EngineKernels, BlocksOverACachedBeginningAreUnevenlySpread) {
+    AttentionShape chunk{.seq_q = 2048, .seq_kv = 2048, .heads = 8};
+    EXPECT_EQ(uneven_blocks(chunk, 108), 1.0);  // nothing cached
+    chunk.seq_kv = 2'000'000;
+    EXPECT_NEAR(uneven_blocks(chunk, 108), 3 / (256.0 / 108), 0.001);
+    EXPECT_NEAR(uneven_blocks(chunk, 128), 1.0, 1e-9);
+    // Half of the pairs are of the beginning.
+    chunk.seq_kv = 2048 + 1024;
+    EXPECT_NEAR(uneven_blocks(chunk, 108), 1 + 0.5 * (3 * 108 / 256.0 - 1), 0.001);
+    // The curves know that 64 blocks of 128 queries leave SMs idle.
+    chunk.seq_q = 1024;
+    chunk.seq_kv = 2'000'000;
+    EXPECT_NEAR(uneven_blocks(chunk, 108), 1.0, 1e-9);
+}
+
 // Equal loads fill their last block; with unequal ones half a block is empty in the mean.
 TEST(EngineKernels, ExpertsFillBlocksOfRows) {
     const auto filled = [](std::initializer_list<std::int64_t> rows) {
