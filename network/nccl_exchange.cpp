@@ -74,6 +74,7 @@ RoutedRows rows_of_call(const RowExchange& call,
                                      .experts = call.experts,
                                      .choices = call.choices,
                                      .server_limit = call.server_limit,
+                                     .consecutive = call.consecutive,
                                      .tokens = static_cast<double>(call.tokens)});
     if (call.shares.size() == ranks) {
         scale_to_shares(rows, call.shares);

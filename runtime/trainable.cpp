@@ -170,6 +170,10 @@ void require_experts(const Transformer& model, const ParallelPlan& plan, Require
             "model.add_bias_linear",
             "experts are trained without biases: they can be simulated",
             "false");
+    require(plan.moe_router_load != RouterLoad::consecutive,
+            "plan.moe_router_load",
+            "training chooses the experts of the best scores: consecutive ones can be simulated",
+            "balanced");
     require(plan.sends_row_for_each_expert(),
             "plan.moe_token_dispatcher_type",
             "training sends a row for each expert of a token: others can be simulated",

@@ -127,6 +127,7 @@ struct RowExchange {
     bool combine = false;            // the same rows on their way back to the senders
     std::uint16_t choices = 0;       // experts of each token
     std::uint16_t server_limit = 0;  // most nodes with experts of one token; 0: no limit
+    bool consecutive = false;        // a token's experts are consecutive ones, not drawn
     std::uint32_t experts = 0;       // of all members
     std::int64_t tokens = 0;         // mean number of tokens of a member
     Bytes row{};                     // bytes of one row
@@ -275,7 +276,7 @@ enum class Pass : std::uint8_t {
     send,
     backward_input,
     backward_weight,
-    backward,       // both backward passes in one
+    backward,  // both backward passes in one
     // A vocabulary that all stages share (plan.vocabulary_parallel): the last stage's output goes
     // to all, each computes its part of the loss, and then the gradients.
     loss_input,
@@ -326,8 +327,8 @@ struct Role {
 // Ranks with a mesh of their own: a whole job, or the pipeline stages with one tensor-parallel
 // size. Its ranks and roles follow those of the party before it.
 struct Party {
-    std::string name;             // name of the job; empty if there is only one
-    Mesh mesh;                    // of its ranks
+    std::string name;              // name of the job; empty if there is only one
+    Mesh mesh;                     // of its ranks
     std::uint32_t role_digit = 0;  // a rank's role is its coordinate along this digit
     std::uint32_t first_role = 0;
     // True if the party belongs to the job of the party before it. The steps of both begin

@@ -271,11 +271,12 @@ private:
             return "";
         }
         return fmt::format(
-            " {} {} of {} tokens to {} of {} experts, {} B by dispatcher {}{}",
+            " {} {} of {} tokens to {}{} of {} experts, {} B by dispatcher {}{}",
             rows.combine ? "rows back" : "rows",
             rows.server_limit > 0 ? fmt::format("<= {} nodes", rows.server_limit) : "all nodes",
             rows.tokens,
             rows.choices,
+            rows.consecutive ? " consecutive" : "",
             rows.experts,
             rows.row.count(),
             rows.dispatcher,

@@ -9,6 +9,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/gemm/grouped_gemm.h"
 #include "models/blocks/expert_products.h"
+#include "models/plan/recomputation.h"
 #include "models/segments/relayout.h"
 #include "network/collectives/routed_rows.h"
 
@@ -94,12 +95,15 @@ RowExchange exchange_call(
     const std::int64_t width = v.shape[kWidth];
     const std::int64_t scales =
         v.dtype == Dtype::fp8 ? width / kScaledBlock * size_bytes(Dtype::fp32) : 0;
-    const bool limited = b.model.moe_router_num_groups > 0 && b.model.moe_router_group_topk > 0;
+    const bool consecutive = b.plan.moe_router_load == RouterLoad::consecutive;
+    const bool limited =
+        b.model.moe_router_num_groups > 0 && b.model.moe_router_group_topk > 0 && !consecutive;
     RowExchange call{
         .dispatcher = number_of(b.plan),
         .combine = combine,
         .choices = static_cast<std::uint16_t>(b.model.moe_router_topk),
         .server_limit = static_cast<std::uint16_t>(limited ? b.model.moe_router_group_topk : 0),
+        .consecutive = consecutive,
         .experts = static_cast<std::uint32_t>(b.model.num_experts),
         .tokens = left_of(b.plan, tokens_of_rank(b), parts),
         .row = Bytes{width * size_bytes(v.dtype) + scales}};
@@ -170,8 +174,11 @@ TokenRows rows_by_rank(const BlockBuilder& b, std::int64_t layer) {
         static_cast<std::uint32_t>(b.layouts.mesh.combined_size(b.layouts.expert_digits));
     const auto experts = static_cast<std::uint32_t>(b.model.num_experts) / ranks;
     const auto choices = static_cast<std::uint32_t>(b.model.moe_router_topk);
-    const double hit = expected_groups_hit(ranks, experts, choices) *
-                       std::max(1.0, load_of_layer(b, layer).busiest);
+    const auto groups_hit = b.plan.moe_router_load == RouterLoad::consecutive
+                                ? consecutive_groups_hit
+                                : expected_groups_hit;
+    const double hit =
+        groups_hit(ranks, experts, choices) * std::max(1.0, load_of_layer(b, layer).busiest);
     const double most = std::min(hit, static_cast<double>(ranks));  // at most every token once
     const auto tokens = static_cast<double>(b.model.seq_length);
     return {.with_tokens = b.model.seq_length,
@@ -239,6 +246,10 @@ void MoveNode::backward(BackwardPass& pass) {
     } else {
         add_gradient(pass.b, x_, dx);
     }
+}
+
+bool MoveNode::left_out_at_end(const BlockBuilder& b) const {
+    return to_ == Destination::residual && stops_before_combine(b.model, b.plan, layer_);
 }
 
 Layout MoveNode::target(const BlockBuilder& b) const {

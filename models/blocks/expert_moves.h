@@ -69,6 +69,7 @@ public:
 
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
+    bool left_out_at_end(const BlockBuilder& b) const override;
 
     // The exchange of a pass, as a position in its segment.
     std::uint32_t exchange() const { return exchange_; }

@@ -32,7 +32,7 @@ bool sorts_rows(const ParallelPlan& plan, const Transformer& model) {
 // Fp8Padding and Fp8Unpadding). Equal loads need none.
 bool fills_up_rows(const ParallelPlan& plan) {
     return plan.precision == Dtype::fp8 && !plan.moe_fused_kernels &&
-           plan.moe_router_load != RouterLoad::balanced && !dispatcher_of(plan).copies_out;
+           !is_even(plan.moe_router_load) && !dispatcher_of(plan).copies_out;
 }
 
 // DeepEP and HybridEP send a token's row once to each rank and copy it for its experts there.

@@ -368,9 +368,9 @@ void ActivationNode::backward(BackwardPass& pass) {
         pass.b, y_.gradient, x_.value, of_gate_, weights, dweights, x_.gradient);
 }
 
-Value BranchOutputNode::add_up(BlockBuilder& b) const {
+Value BranchOutputNode::add_up(BlockBuilder& b, const Edge* beside) const {
     if (products_.empty()) {
-        return beside_->value;
+        return beside->value;
     }
     const RowProduct& first = products_.front();
     const std::size_t pieces = b.overlap_pieces(
@@ -385,11 +385,11 @@ Value BranchOutputNode::add_up(BlockBuilder& b) const {
                         sum.empty() ? nullptr : &sum);
     }
     const Value reduced = b.relayout(name_ + " reduce", sum, b.layouts.residual);
-    if (beside_ != nullptr) {
+    if (beside != nullptr) {
         b.kernel(name_ + " sum",
                  residual_add(b.local_tokens(reduced), b.local_width(reduced), reduced.dtype),
                  kMemoryBound,
-                 {&beside_->value},
+                 {&beside->value},
                  {},
                  {},
                  {reduced.tensor});
@@ -398,7 +398,7 @@ Value BranchOutputNode::add_up(BlockBuilder& b) const {
 }
 
 void BranchOutputNode::forward(ForwardPass& pass) {
-    const Value sum = add_up(pass.b);
+    const Value sum = add_up(pass.b, beside_);
     std::vector<const Parameter*> biases;
     for (const RowProduct& one : products_) {
         biases.push_back(one.bias);
@@ -410,10 +410,16 @@ void BranchOutputNode::run_again(ForwardPass& pass) {
     if (saved() == Lifetime::slot) {
         return forward(pass);
     }
-    add_up(pass.b);  // the mask has been kept
+    add_up(pass.b, beside_);  // the mask has been kept
 }
 
 void BranchOutputNode::run_last_again(ForwardPass& pass) {
+    if (stops_before_combine(pass.b.model, pass.b.plan, layer_)) {
+        if (!products_.empty()) {
+            add_up(pass.b, nullptr);  // the shared expert's, which ran before the exchange
+        }
+        return;
+    }
     if (!stops_before_last_product(pass.b.model, pass.b.plan, layer_)) {
         return forward(pass);
     }

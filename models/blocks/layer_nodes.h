@@ -178,7 +178,7 @@ public:
     void backward_of(std::size_t product, BackwardPass& pass) const;
 
 private:
-    Value add_up(BlockBuilder& b) const;
+    Value add_up(BlockBuilder& b, const Edge* beside) const;
 
     std::string name_;
     std::vector<RowProduct> products_;

@@ -75,7 +75,7 @@ void Tape::run(BlockBuilder& b, ResidualStream& stream, bool ends) {
         capture(b, *node);
         if (ends && node == nodes_.back()) {
             node->run_last_again(pass);
-        } else {
+        } else if (!ends || !node->left_out_at_end(b)) {
             node->forward(pass);
         }
     }

@@ -65,6 +65,9 @@ public:
     // reads, if stops_before_last_product().
     virtual void run_last_again(ForwardPass& pass) { forward(pass); }
 
+    // Whether that leaves out the node, if it is before the last one.
+    virtual bool left_out_at_end(const BlockBuilder& /*b*/) const { return false; }
+
     Lifetime saved() const { return saved_; }
     void set_saved(Lifetime lifetime) { saved_ = lifetime; }
     // The part of the layer that the node belongs to; empty if no graph captures the part.

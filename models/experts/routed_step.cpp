@@ -431,7 +431,7 @@ std::optional<RoutedStep> route_step(const Transformer& model,
                                      const ParallelPlan& plan,
                                      const Program& program,
                                      std::span<const RoutedTensor> routed) {
-    if (plan.moe_fused_kernels || plan.moe_router_load == RouterLoad::balanced ||
+    if (plan.moe_fused_kernels || is_even(plan.moe_router_load) ||
         std::ranges::none_of(routed, &RoutedTensor::with_experts)) {
         return std::nullopt;
     }

@@ -159,7 +159,7 @@ std::vector<double> loads_without_capacity(const RouterDraw& draw,
     const auto experts = static_cast<std::size_t>(draw.experts);
     const double mean = all / static_cast<double>(draw.experts);
     std::vector<double> loads(experts, mean);
-    if (draw.load == RouterLoad::balanced || draw.topk == draw.experts) {
+    if (is_even(draw.load) || draw.topk == draw.experts) {
         return loads;
     }
     if (draw.load == RouterLoad::hot) {
@@ -292,7 +292,7 @@ LayerLoad layer_load(const Transformer& model,
         return load;
     }
     const bool drops = plan.moe_expert_capacity_factor > 0 && plan.moe_expert_capacity_factor < 1;
-    if (plan.moe_router_load == RouterLoad::balanced && !drops) {
+    if (is_even(plan.moe_router_load) && !drops) {
         return load;
     }
     const RouterDraw draw = router_draw(model, plan);

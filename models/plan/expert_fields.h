@@ -81,7 +81,7 @@ inline constexpr FieldTable kPlanExpertFields{
     ORRERY_PLAN_FIELD(moe_router_load, pass,
         .meaning = "Experts that tokens are sent to: equally many to each, drawn uniformly, drawn "
                    "by Zipf's law, drawn so and balanced by a bias, one hot expert of each layer, "
-                   "or as counted.",
+                   "as counted, or equally many, a token's consecutive ones.",
         .values = kRouterLoads, .translated_flags = {"--moe-router-force-load-balancing"}),
     ORRERY_PLAN_FIELD(moe_router_load_alpha, pass,
         .meaning = "Exponent of Zipf's law with moe_router_load zipf or bias_balanced; with hot, "

@@ -78,7 +78,12 @@ enum class RouterLoad : std::uint8_t {
     bias_balanced,  // drawn by Zipf's law, then balanced by a bias (Wang et al., arXiv 2408.15664)
     hot,            // one expert of each layer gets more; it differs from layer to layer
     trace,          // counted
+    consecutive,    // equal numbers; a token has the experts after those of the token before it
 };
+// Whether each expert gets an equal number of tokens.
+constexpr bool is_even(RouterLoad load) {
+    return load == RouterLoad::balanced || load == RouterLoad::consecutive;
+}
 // The assignment of a layer's experts to ranks: consecutive experts, or sets of about equal load
 // (models/experts/expert_placement.h).
 enum class ExpertPlacement : std::uint8_t { linear, balanced };

@@ -80,6 +80,7 @@ inline constexpr Choice<RouterLoad> kRouterLoads[] = {
     {"bias_balanced", RouterLoad::bias_balanced},
     {"hot", RouterLoad::hot},
     {"trace", RouterLoad::trace},
+    {"consecutive", RouterLoad::consecutive},
 };
 
 inline constexpr Choice<OffloadTier> kOffloadTiers[] = {

@@ -269,7 +269,7 @@ void ExpertRules::of_padding() {
         reject(key, "experts have no capacity", "false, or a moe_expert_capacity_factor");
     }
     if (!plan.sends_row_for_each_expert() || plan.moe_fused_kernels ||
-        plan.moe_router_load != RouterLoad::balanced) {
+        !is_even(plan.moe_router_load)) {
         reject(key,
                "full experts take equal rows of an all-to-all",
                "false, or moe_router_load balanced and moe_token_dispatcher_type alltoall, "
@@ -280,7 +280,7 @@ void ExpertRules::of_padding() {
 void ExpertRules::of_parts() {
     const bool hashes = plan.moe_lsh_compression_rate != 1;
     const bool rows = plan.sends_row_for_each_expert() && !plan.moe_fused_kernels;
-    const bool alike = rows && plan.moe_router_load == RouterLoad::balanced;
+    const bool alike = rows && is_even(plan.moe_router_load);
     if (hashes && !alike) {
         reject("plan.moe_lsh_compression_rate",
                "equal rows for each expert are hashed before they are sent, by kernels of their "
@@ -319,9 +319,9 @@ void ExpertRules::of_parts() {
 // DeepSpeed-MoE's layer (deepspeed/moe/sharded_moe.py) at equal loads, which fill all places.
 void ExpertRules::of_masks() {
     const bool fitting = plan.sends_row_for_each_expert() && !plan.moe_fused_kernels &&
-                         plan.moe_router_load == RouterLoad::balanced &&
-                         plan.moe_pipeline_degree == 1 && plan.moe_lsh_compression_rate == 1 &&
-                         plan.expert_tensor_size() == 1 && plan.precision != Dtype::fp8;
+                         is_even(plan.moe_router_load) && plan.moe_pipeline_degree == 1 &&
+                         plan.moe_lsh_compression_rate == 1 && plan.expert_tensor_size() == 1 &&
+                         plan.precision != Dtype::fp8;
     if (plan.moe_mask_products && !fitting) {
         reject("plan.moe_mask_products",
                "masks have a place for each row of equal loads, in 16 or 32 bits",

@@ -51,6 +51,7 @@ CollectiveId ProgramTables::collective(const CollectiveCall& call) {
                  call.rows.combine ? 1 : 0,
                  call.rows.choices,
                  call.rows.server_limit,
+                 call.rows.consecutive ? 1 : 0,
                  call.rows.experts,
                  call.rows.tokens,
                  call.rows.row.count()});

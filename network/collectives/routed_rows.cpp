@@ -2,6 +2,7 @@
 #include "network/collectives/routed_rows.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "engine/base/check.h"
 
@@ -19,6 +20,20 @@ double expected_groups_hit(std::uint32_t groups, std::uint32_t experts, std::uin
     return groups * (1 - missed);
 }
 
+double consecutive_groups_hit(std::uint32_t groups, std::uint32_t experts, std::uint32_t choices) {
+    const std::uint32_t all = groups * experts;
+    ORRERY_CHECK(experts > 0 && choices > 0 && choices <= all);
+    // Tokens begin at all multiples of the greatest common divisor, equally often. The last group
+    // may be the first one again.
+    const std::uint32_t step = std::gcd(choices, all);
+    double hit = 0;
+    for (std::uint32_t first = 0; first < all; first += step) {
+        const std::uint32_t span = (first + choices - 1) / experts - first / experts + 1;
+        hit += std::min(span, groups);
+    }
+    return hit * step / all;
+}
+
 RoutedRows expected_rows(const UniformRouter& router) {
     ORRERY_CHECK(router.ranks > 0 && router.servers > 0 && router.ranks % router.servers == 0);
     ORRERY_CHECK(router.experts % router.ranks == 0);
@@ -27,8 +42,9 @@ RoutedRows expected_rows(const UniformRouter& router) {
     const std::uint32_t of_rank = router.experts / router.ranks;
     const std::uint32_t of_server = router.ranks / router.servers;
     // A token that chooses among `limit` servers can hit only their ranks.
-    const double ranks_hit = expected_groups_hit(limit * of_server, of_rank, router.choices);
-    const double servers_hit = expected_groups_hit(limit, of_rank * of_server, router.choices);
+    const auto groups_hit = router.consecutive ? consecutive_groups_hit : expected_groups_hit;
+    const double ranks_hit = groups_hit(limit * of_server, of_rank, router.choices);
+    const double servers_hit = groups_hit(limit, of_rank * of_server, router.choices);
     const std::size_t n = router.ranks;
     return {.ranks = router.ranks,
             .servers = router.servers,

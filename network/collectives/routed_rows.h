@@ -15,6 +15,10 @@ namespace orrery {
 // experts, k) / C(all, k)).
 double expected_groups_hit(std::uint32_t groups, std::uint32_t experts, std::uint32_t choices);
 
+// The same if the k choices are consecutive experts that begin after those of the token before:
+// token t has the experts t k to t k + k - 1, modulo all experts. The mean over all tokens.
+double consecutive_groups_hit(std::uint32_t groups, std::uint32_t experts, std::uint32_t choices);
+
 // A router without preferences.
 struct UniformRouter {
     std::uint32_t ranks = 1;
@@ -23,7 +27,8 @@ struct UniformRouter {
     std::uint32_t choices = 1;  // experts per token
     // The most servers with experts of one token (node-limited routing); 0: all of them.
     std::uint32_t server_limit = 0;
-    double tokens = 0;  // per rank
+    bool consecutive = false;  // consecutive_groups_hit()
+    double tokens = 0;         // per rank
 };
 
 // Rows by sender and receiver, including rows to itself. Actual counts come from a router or a

@@ -41,9 +41,8 @@ Exchange routed(const char* dispatcher, std::uint32_t servers, std::int64_t row)
 // between servers only. Libraries that send by themselves have figures of their own.
 TEST(NcclExchange, NcclTakesAShareOfTheNics) {
     const auto with_share = [](std::uint32_t servers, double share) {
-        return NcclNetwork{
-            built(cluster_of(servers, dgx_h100(), with_nics(kNic400))),
-            {.compute_capability = 90, .num_sms = 132, .all_to_all_share = share}};
+        return NcclNetwork{built(cluster_of(servers, dgx_h100(), with_nics(kNic400))),
+                           {.compute_capability = 90, .num_sms = 132, .all_to_all_share = share}};
     };
     for (const std::uint32_t servers : {1u, 4u}) {
         const auto members = first_ranks(8 * servers);
@@ -53,10 +52,10 @@ TEST(NcclExchange, NcclTakesAShareOfTheNics) {
         CollectiveCall call;
         call.kind = CollectiveKind::all_to_all;
         call.bytes = Bytes(std::int64_t{8} * servers * 8'000'000);
-        EXPECT_NEAR(seconds(half, half.plan(call, members)) /
-                        seconds(whole, whole.plan(call, members)),
-                    longer,
-                    1e-3);
+        EXPECT_NEAR(
+            seconds(half, half.plan(call, members)) / seconds(whole, whole.plan(call, members)),
+            longer,
+            1e-3);
         const auto slower = [&](const char* dispatcher) {
             const Exchange exchange = routed(dispatcher, servers, 7168 * 2);
             return seconds(half, half.plan_exchange(exchange, members)) /
@@ -110,6 +109,27 @@ TEST(NcclExchange, ACallWithRowsIsItsDispatchersExchange) {
         EXPECT_EQ(plan.phases, exchange.phases) << by.name;
         EXPECT_EQ(network.plan(call, members).phases, plan.phases);
     }
+}
+
+// DeepSeek-V3's 8 experts of a token are on 5.29 of 8 drawn ranks, and on one if they follow each
+// other.
+TEST(NcclExchange, ConsecutiveExpertsMoveFewerRows) {
+    CollectiveCall call;
+    call.kind = CollectiveKind::all_to_all;
+    call.bytes = Bytes{4096 * 8 * 7168 * 2};
+    call.rows = {.dispatcher = static_cast<std::uint8_t>(find_dispatcher("deepep") -
+                                                         dispatchers().data() + 1),
+                 .choices = 8,
+                 .experts = 256,
+                 .tokens = 4096,
+                 .row = Bytes{14336}};
+    const auto seconds_on = [&](std::uint32_t servers, bool consecutive) {
+        const NcclNetwork network = nodes(servers);
+        call.rows.consecutive = consecutive;
+        return seconds(network, network.plan(call, first_ranks(8 * servers)));
+    };
+    EXPECT_NEAR(seconds_on(1, false) / seconds_on(1, true), 5.29465, 0.2);
+    EXPECT_GT(seconds_on(2, false) / seconds_on(2, true), 1.9);  // of servers 1.993 and 1
 }
 
 TEST(NcclExchange, AHotRankHoldsTheOthersUp) {

@@ -65,6 +65,13 @@ TEST(Trainable, NamesTheKeyOfWhatCannotBeTrained) {
     other.recompute_granularity = Recompute::full;
     other.checkpoint_early_stop = true;
     EXPECT_EQ(key(model, other, 1), "0 errors");
+    Transformer experts = tiny_llama();
+    experts.num_experts = 4;
+    experts.moe_router_topk = 2;
+    other = plan;
+    EXPECT_EQ(key(experts, other, 1), "0 errors");
+    other.moe_router_load = RouterLoad::consecutive;
+    EXPECT_EQ(key(experts, other, 1), "plan.moe_router_load");
 }
 
 TEST(Trainable, SpeaksOfTheCpuOnlyWhereItIsOne) {

@@ -325,12 +325,12 @@ void set_experts(const PublishedCase& row,
 constexpr double kNaturalAlpha = 0.25;
 
 // "forced" balance draws the router's scores at random (Megatron-LM:
-// --moe-router-force-load-balancing).
+// --moe-router-force-load-balancing), unless the stack has a way of its own.
 void set_load(const PublishedCase& row, const std::vector<std::string>& words, ParallelPlan& plan) {
     if (says(words, "natural_routing")) {
         plan.moe_router_load = RouterLoad::zipf;
         plan.moe_router_load_alpha = kNaturalAlpha;
-    } else if (row.router_balance == "forced") {
+    } else if (row.router_balance == "forced" && plan.moe_router_load == RouterLoad::balanced) {
         plan.moe_router_load = RouterLoad::uniform;
     }
 }

@@ -47,7 +47,8 @@ void spray_packets(FabricSpec& fabric) {
 // Sends an equal number of tokens to each expert. Drawn numbers differ from rank to rank, so that
 // all ranks are simulated one by one. No assumed column changes the router.
 void balance_experts(ParallelPlan& plan) {
-    plan.moe_router_load = RouterLoad::balanced;
+    plan.moe_router_load =
+        is_even(plan.moe_router_load) ? plan.moe_router_load : RouterLoad::balanced;
     plan.moe_router_load_trace.clear();
 }
 

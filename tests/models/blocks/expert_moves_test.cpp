@@ -111,6 +111,56 @@ TEST(ExpertMoves, LoadsOfRanksAreInTheExchange) {
     }
 }
 
+// 2 of 8 experts, which 4 ranks share: a token's consecutive ones are on one rank, and drawn ones
+// on 2 - 2 / 14 in the mean.
+TEST(ExpertMoves, ConsecutiveExpertsTakeOneRowOfAToken) {
+    Transformer model = small_experts();
+    model.moe_router_num_groups = 4;
+    model.moe_router_group_topk = 2;
+    ParallelPlan plan = four_ranks();
+    plan.moe_token_dispatcher_type = TokenDispatcher::deepep;
+    const auto rows_of_experts = [&] {
+        const Program program = verified(model, plan);
+        std::int64_t rows = 0;
+        for (const Tensor& tensor : program.tensors) {
+            rows = tensor.name == "dispatch" ? tensor.global_shape[kSequence] : rows;
+        }
+        return rows;
+    };
+    for (const CollectiveCall& call : row_exchanges(verified(model, plan))) {
+        EXPECT_FALSE(call.rows.consecutive);
+    }
+    EXPECT_GT(rows_of_experts(), model.seq_length);
+    plan.moe_router_load = RouterLoad::consecutive;
+    for (const CollectiveCall& call : row_exchanges(verified(model, plan))) {
+        EXPECT_TRUE(call.rows.consecutive);
+        EXPECT_EQ(call.rows.server_limit, 0);  // this choice knows no groups
+        EXPECT_TRUE(call.rows.shares.empty());
+    }
+    EXPECT_EQ(rows_of_experts(), model.seq_length);
+}
+
+// DeepEP's combine and the sum behind it save nothing, and what comes before them runs again. An
+// all-to-all is followed by a permutation, which saves its map.
+TEST(ExpertMoves, EarlyStopLeavesOutTheCombine) {
+    const auto ops = [](TokenDispatcher by, bool stops, std::string_view name) {
+        ParallelPlan plan = four_ranks();
+        plan.moe_token_dispatcher_type = by;
+        plan.recompute_granularity = Recompute::full;
+        plan.checkpoint_early_stop = stops;
+        return count_ops(verified(small_experts(), plan), name);
+    };
+    constexpr auto kOnce = TokenDispatcher::deepep;
+    EXPECT_GT(ops(kOnce, true, "combine"), 0);
+    EXPECT_EQ(ops(kOnce, true, "combine") * 2, ops(kOnce, false, "combine"));
+    for (const char* before : {"expert fc2", "sums of copies"}) {
+        EXPECT_GT(ops(kOnce, true, before), 0);
+        EXPECT_EQ(ops(kOnce, true, before), ops(kOnce, false, before));
+    }
+    constexpr auto kForEach = TokenDispatcher::alltoall;
+    EXPECT_EQ(ops(kForEach, true, "combine"), ops(kForEach, false, "combine"));
+}
+
 TEST(ExpertMoves, TheSmsOfALibraryAreTheCallers) {
     ParallelPlan plan = four_ranks();
     plan.moe_token_dispatcher_type = TokenDispatcher::hybridep;

@@ -20,6 +20,11 @@ TEST(RouterLoad, BalancedExpertsHaveEquallyMany) {
     EXPECT_EQ(max_over_mean(loads, 8), 1.0);
 }
 
+TEST(RouterLoad, ConsecutiveExpertsHaveEquallyMany) {
+    const RouterDraw draw{.load = RouterLoad::consecutive, .experts = 64, .topk = 8};
+    EXPECT_EQ(expert_loads(draw, 3, 4096), std::vector<double>(64, 512.0));
+}
+
 // Over layers: the mean of the largest of 64 experts over the mean one is 1.103 with a deviation of
 // 0.015, and of 8 ranks 1.021.
 TEST(RouterLoad, UniformChoiceOf4096TokensIsAsSimulatedElsewhere) {

@@ -38,6 +38,49 @@ TEST(RoutedRows, TheMeanIsThatOfAllChoices) {
     EXPECT_NEAR(expected_groups_hit(4, 2, 3), groups / sets, 1e-12);
 }
 
+// Starts of 3 experts out of 8 are all experts, in groups of 4: 4 of the 8 sets cross one border.
+// 8 of 384 experts on ranks with 12 start at 0, 8 and 16, and only the second crosses one.
+TEST(RoutedRows, ConsecutiveExpertsAreOnFewMembers) {
+    EXPECT_DOUBLE_EQ(consecutive_groups_hit(2, 4, 3), 1.5);
+    EXPECT_DOUBLE_EQ(consecutive_groups_hit(32, 12, 8), 4.0 / 3);
+    EXPECT_DOUBLE_EQ(consecutive_groups_hit(8, 16, 8), 1);  // Qwen3 30B on 8 ranks
+    EXPECT_DOUBLE_EQ(consecutive_groups_hit(64, 4, 8), 2);  // DeepSeek-V3 on 64
+    EXPECT_DOUBLE_EQ(consecutive_groups_hit(8, 1, 8), 8);
+    EXPECT_DOUBLE_EQ(consecutive_groups_hit(4, 2, 7), 4);  // from 1: the first group comes last
+}
+
+// All tokens of a period, counted one by one.
+TEST(RoutedRows, ConsecutiveExpertsAsCounted) {
+    for (const unsigned experts : {1U, 2U, 3U, 5U}) {
+        constexpr unsigned kGroups = 6;
+        for (unsigned k = 1; k <= kGroups * experts; ++k) {
+            unsigned hit = 0;
+            for (unsigned token = 0; token < kGroups * experts; ++token) {
+                unsigned groups = 0;
+                for (unsigned i = token * k; i < (token + 1) * k; ++i) {
+                    groups |= 1U << (i % (kGroups * experts) / experts);
+                }
+                hit += static_cast<unsigned>(std::popcount(groups));
+            }
+            EXPECT_NEAR(consecutive_groups_hit(kGroups, experts, k),
+                        static_cast<double>(hit) / (kGroups * experts),
+                        1e-12);
+        }
+    }
+}
+
+TEST(RoutedRows, RowsOfConsecutiveExperts) {
+    const RoutedRows rows = expected_rows({.ranks = 64,
+                                           .servers = 8,
+                                           .experts = 256,
+                                           .choices = 8,
+                                           .consecutive = true,
+                                           .tokens = 96});
+    EXPECT_NEAR(rows.choices[5], 96 * 8.0 / 64, 1e-9);
+    EXPECT_NEAR(rows.distinct[5], 96 * 2.0 / 64, 1e-9);
+    EXPECT_NEAR(rows.crossing[5], 96 * 1.0 / 8, 1e-9);
+}
+
 TEST(RoutedRows, RowsOfAServerLimitedRouter) {
     const RoutedRows rows = expected_rows({.ranks = 64,
                                            .servers = 8,

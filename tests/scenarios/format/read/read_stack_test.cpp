@@ -23,6 +23,7 @@ TEST(ReadStack, AStackIsFoundWithOrWithoutItsVersion) {
     EXPECT_EQ(entry("nemo-megatron-2022-09"), "nemo-megatron");
     EXPECT_EQ(entry("megatron-lm-v2"), "megatron-lm-v2");
     EXPECT_EQ(entry("megatron-core-r0.8"), "megatron-core");
+    EXPECT_EQ(entry("nemo-automodel-fsdp2"), "nemo-automodel");
     EXPECT_EQ(entry("mb26.04.01"), "mb");
     EXPECT_EQ(entry("llm.c-2024"), "llm.c");
     EXPECT_EQ(entry("abacus-7"), "");
@@ -91,6 +92,14 @@ TEST(ReadStack, AScenarioNamesItsStack) {
     EXPECT_EQ(titan.software, "megatron-core");  // as the file says
     EXPECT_TRUE(titan.plan.fsdp_copy_out);
     EXPECT_FALSE(titan.plan.gradient_accumulation_fusion);
+    // Built on the same fully_shard, with Transformer Engine's modules and bf16 weights.
+    const Scenario automodel = plan_under({"stack=nemo-automodel"});
+    EXPECT_TRUE(automodel.plan.fsdp_copy_out);
+    EXPECT_TRUE(automodel.plan.checkpoint_early_stop);
+    EXPECT_FALSE(automodel.plan.eager_norm);
+    EXPECT_FALSE(automodel.plan.fused_optimizer);
+    EXPECT_EQ(automodel.plan.main_params_dtype, Dtype::bf16);
+    EXPECT_EQ(automodel.plan.moments_dtype, Dtype::bf16);
     const Scenario own = plan_under({"stack=torchtitan", "plan.fsdp_copy_out=false"});
     EXPECT_FALSE(own.plan.fsdp_copy_out);
 }

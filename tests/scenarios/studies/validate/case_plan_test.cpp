@@ -217,6 +217,11 @@ TEST(CasePlan, ExpertColumnsNameLibraryOverlapAndLoad) {
     EXPECT_EQ(plan.moe_router_load, RouterLoad::uniform);
     row.features = "natural_routing";
     EXPECT_EQ(plan_of_row(row).moe_router_load, RouterLoad::zipf);
+    row.features = "";
+    row.stack = "nemo-automodel-fsdp2";  // its recipe has a way of its own to force it
+    row.model.name = "qwen3-30b-a3b";
+    row.gpu = "h100-80g";
+    EXPECT_EQ(plan_of_row(row).moe_router_load, RouterLoad::consecutive);
     row.token_dispatcher = "pigeon";
     DeviceSpec device;
     ParallelPlan refused;

@@ -137,6 +137,20 @@ TEST(Recipe, OfOlmoCoresSmallestModelHasAnEagerLoss) {
     EXPECT_TRUE(with_recipe(row).fused_cross_entropy);
 }
 
+// The fake gate of AutoModel's benchmarks, and what differs from model to model.
+TEST(Recipe, OfAutoModelTakesConsecutiveExperts) {
+    PublishedCase row = row_of("nemo-automodel-fsdp2", "h100-80g", Dtype::bf16);
+    row.model.name = "deepseek-v3";
+    EXPECT_EQ(with_recipe(row).moe_router_load, RouterLoad::consecutive);
+    EXPECT_TRUE(with_recipe(row).moe_shared_expert_overlap);
+    row.model.name = "gpt-oss-20b";
+    row.assumed.emplace_back("attention_kernel");
+    EXPECT_EQ(with_recipe(row).attention_kernel, AttentionKernel::flash_2);
+    EXPECT_FALSE(with_recipe(row).reshard_after_forward);
+    row.model.name = "gpt-oss-120b";
+    EXPECT_TRUE(with_recipe(row).reshard_after_forward);
+}
+
 TEST(Recipe, LeavesOtherModelsAlone) {
     PublishedCase row = row_of("mb26.08", "gb200", Dtype::fp8);
     row.model.name = "llama-3-70b";
