@@ -364,6 +364,42 @@ void set_options(const ServingCase& row,
     }
 }
 
+// Sets the requests of the row's load, of which a scenario has the workload.
+Result<void> set_requests(const ServingCase& row,
+                          const std::filesystem::path& catalogue,
+                          const std::filesystem::path& traces,
+                          ServingSetUp& set_up) {
+    const WorkloadSpec& workload = set_up.scenario.workload;
+    if (is_mlperf(row)) {
+        const auto lengths = mlperf_lengths(row, catalogue / "published" / "mlperf_outputs.csv");
+        if (!lengths) {
+            return tl::unexpected(lengths.error());
+        }
+        CollectedLoad load =
+            mlperf_load(row, workload, lengths->shares.empty() ? nullptr : &*lengths);
+        set_up.requests = std::move(load.requests);
+        set_up.held = load.mean_wait;
+        return {};
+    }
+    if (row.load != "trace") {
+        const LengthTable lengths = share_gpt_lengths(row);
+        set_up.requests =
+            synthetic_requests(workload,
+                               row.share_gpt ? &lengths : nullptr,
+                               set_up.scenario.serving.pools.front().limits.block_size);
+        return {};
+    }
+    std::string file = row.name + ".csv";
+    std::replace(
+        file.begin(), file.begin() + static_cast<std::ptrdiff_t>(file.find('-')) + 1, '-', '_');
+    auto requests = read_request_trace(traces / file);
+    if (!requests) {
+        return fail(row.where, "the requests of its trace, traces/" + file + ", are not there");
+    }
+    set_up.requests = std::move(*requests);
+    return {};
+}
+
 }  // namespace
 
 Result<Scenario> serving_cluster(std::string_view gpu,
@@ -440,33 +476,9 @@ Result<ServingSetUp> set_up_of(const ServingCase& row,
     if (wait) {
         set_up.scenario.serving.pools.front().limits.balanced_ranks = wait->prompts;
     }
-    if (is_mlperf(row)) {
-        const auto lengths = mlperf_lengths(row, catalogue / "published" / "mlperf_outputs.csv");
-        if (!lengths) {
-            return tl::unexpected(lengths.error());
-        }
-        CollectedLoad load =
-            mlperf_load(row, *workload, lengths->shares.empty() ? nullptr : &*lengths);
-        set_up.requests = std::move(load.requests);
-        set_up.held = load.mean_wait;
-        return set_up;
+    if (const auto set = set_requests(row, catalogue, traces, set_up); !set) {
+        return tl::unexpected(set.error());
     }
-    if (row.load != "trace") {
-        const LengthTable lengths = share_gpt_lengths(row);
-        set_up.requests =
-            synthetic_requests(*workload,
-                               row.share_gpt ? &lengths : nullptr,
-                               set_up.scenario.serving.pools.front().limits.block_size);
-        return set_up;
-    }
-    std::string file = row.name + ".csv";
-    std::replace(
-        file.begin(), file.begin() + static_cast<std::ptrdiff_t>(file.find('-')) + 1, '-', '_');
-    auto requests = read_request_trace(traces / file);
-    if (!requests) {
-        return fail(row.where, "the requests of its trace, traces/" + file + ", are not there");
-    }
-    set_up.requests = std::move(*requests);
     return set_up;
 }
 

@@ -248,24 +248,6 @@ TEST(ServingPrices, WholePromptsAreReadByLargeTiles) {
     EXPECT_EQ(seconds("vllm_v0", 16), seconds("sarathi", 16));
 }
 
-// Of eight heads 1,728 queries are two blocks for each of an A100's SMs, 2,048 three for some.
-TEST(ServingPrices, ChunksWhoseBlocksAreUnevenTakeLonger) {
-    const auto seconds = [](std::int64_t tokens) {
-        const ServingPlan plan{.tensor_model_parallel_size = 8,
-                               .attention = AttentionGeneration::flash_2};
-        const BatchShape chunk{
-            .tokens = tokens, .sampled = 1, .chunks = {{.new_tokens = tokens, .context = 1 << 20}}};
-        return ServingPrices::make(one_node("dgx-a100-80g"),
-                                   llama(80, 8192, 28672, 8, 128256),
-                                   plan,
-                                   {.scheduler = "sarathi"})
-            .value()
-            ->stage_time(chunk, 0)
-            .seconds();
-    };
-    EXPECT_NEAR(seconds(2048) / seconds(1728), 1.5, 0.05);
-}
-
 // Graphs capture steps that generate: the host launches the kernels of the others.
 TEST(ServingPrices, StepsWithPromptsAreLaunched) {
     ServingEngine engine{.host_per_launch = 1_ms, .captures_generation = true};
