@@ -3,15 +3,21 @@
 
 #include <gtest/gtest.h>
 
-#include "scenarios/format/catalogue/catalogue.h"
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "kernels/csv_rows.h"
+#include "scenarios/format/catalogue/catalogue.h"
 
 namespace orrery {
 namespace {
 
 TEST(PublishedServers, AreEntriesOfTheCatalogue) {
     const std::filesystem::path root = ORRERY_SOURCE_DIR "/scenarios/catalogue";
-    const auto rows = read_csv((root / "published" / "servers.csv").string(), {"gpu"});
+    const auto rows =
+        read_csv((root / "published" / "servers.csv").string(), {"gpu", "node", "fabric"});
     ASSERT_TRUE(rows);
     const Catalogue catalogue{root};
     const std::vector<std::string> nodes = catalogue.names("nodes");
