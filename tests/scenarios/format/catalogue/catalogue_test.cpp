@@ -166,7 +166,8 @@ TEST(ShippedScenarios, MegaScaleHasThePublishedNumberOfGpus) {
 }
 
 TEST(Catalogue, CirclesOfEntriesEnd) {
-    const fs::path root = fs::path{testing::TempDir()} / "circle";
+    const TestFolder folder;
+    const fs::path& root = folder.path();
     fs::create_directories(root / "nodes");
     std::ofstream{root / "nodes" / "a.yaml"} << "base: b\n";
     std::ofstream{root / "nodes" / "b.yaml"} << "base: a\n";
@@ -178,7 +179,8 @@ TEST(Catalogue, CirclesOfEntriesEnd) {
 }
 
 TEST(Catalogue, AnObjectReadsAnEntryOnceAndTheNextObjectAgain) {
-    const fs::path root = fs::path{testing::TempDir()} / "read_once";
+    const TestFolder folder;
+    const fs::path& root = folder.path();
     fs::create_directories(root / "nodes");
     const auto write = [&](const char* text) { std::ofstream{root / "nodes" / "a.yaml"} << text; };
     const auto gpus_in = [](const Catalogue& catalogue) {
@@ -199,7 +201,8 @@ TEST(Catalogue, AnObjectReadsAnEntryOnceAndTheNextObjectAgain) {
 }
 
 TEST(Catalogue, AnEntryWithAnErrorIsReadAgain) {
-    const fs::path root = fs::path{testing::TempDir()} / "read_again";
+    const TestFolder folder;
+    const fs::path& root = folder.path();
     fs::create_directories(root / "nodes");
     std::ofstream{root / "nodes" / "a.yaml"} << "[";
     const Catalogue catalogue{root};
