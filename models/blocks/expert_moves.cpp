@@ -9,7 +9,6 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/gemm/grouped_gemm.h"
 #include "models/blocks/expert_products.h"
-#include "models/plan/recomputation.h"
 #include "models/segments/relayout.h"
 #include "network/collectives/routed_rows.h"
 
@@ -147,6 +146,11 @@ bool sends_rows_once(const ParallelPlan& plan) {
     return dispatcher_of(plan).copies == RowCopies::distinct;
 }
 
+bool stops_before_combine(const Transformer& model, const ParallelPlan& plan, std::int64_t layer) {
+    return plan.checkpoint_early_stop && model.dropout <= 0 && sends_rows_once(plan) &&
+           model.layer_has_experts(layer);
+}
+
 std::uint32_t sharing_digits(const LayoutAssignment& layouts) {
     return layouts.expert_digits | layouts.expert_tensor_digits;
 }
@@ -174,11 +178,9 @@ TokenRows rows_by_rank(const BlockBuilder& b, std::int64_t layer) {
         static_cast<std::uint32_t>(b.layouts.mesh.combined_size(b.layouts.expert_digits));
     const auto experts = static_cast<std::uint32_t>(b.model.num_experts) / ranks;
     const auto choices = static_cast<std::uint32_t>(b.model.moe_router_topk);
-    const auto groups_hit = b.plan.moe_router_load == RouterLoad::consecutive
-                                ? consecutive_groups_hit
-                                : expected_groups_hit;
+    const GroupsHit groups = groups_hit(b.plan.moe_router_load == RouterLoad::consecutive);
     const double hit =
-        groups_hit(ranks, experts, choices) * std::max(1.0, load_of_layer(b, layer).busiest);
+        groups(ranks, experts, choices) * std::max(1.0, load_of_layer(b, layer).busiest);
     const double most = std::min(hit, static_cast<double>(ranks));  // at most every token once
     const auto tokens = static_cast<double>(b.model.seq_length);
     return {.with_tokens = b.model.seq_length,

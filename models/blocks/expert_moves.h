@@ -25,6 +25,12 @@ const Dispatcher& dispatcher_of(const ParallelPlan& plan);
 // Whether the dispatcher sends a row once for each rank.
 bool sends_rows_once(const ParallelPlan& plan);
 
+// Whether full recomputation leaves out a layer's exchange of experts' sums, and what adds them to
+// the stream. A library that sends a token's row once sums its copies before that exchange, which
+// saves nothing (fused_a2a.py of Megatron-Core: FusedCombine keeps its handle outside of autograd).
+// The products run again, because the sum's autograd function saves its map after it has run.
+bool stops_before_combine(const Transformer& model, const ParallelPlan& plan, std::int64_t layer);
+
 // The digits of the ranks that exchange tokens because of a layer's experts.
 std::uint32_t sharing_digits(const LayoutAssignment& layouts);
 LayerLoad load_of_layer(const BlockBuilder& b, std::int64_t layer);

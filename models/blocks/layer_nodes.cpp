@@ -6,6 +6,7 @@
 #include "engine/base/check.h"
 #include "kernels/residual/residual.h"
 #include "models/blocks/activation_lowering.h"
+#include "models/blocks/expert_moves.h"
 #include "models/plan/recomputation.h"
 
 namespace orrery {

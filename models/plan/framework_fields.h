@@ -109,7 +109,8 @@ inline constexpr FieldTable kPlanFrameworkFields{
         .meaning = "Messages between stages run beside the passes.",
         .searched = true, .translated_flags = {"--no-overlap-p2p-communication"}),
     ORRERY_PLAN_FIELD(async_tensor_model_parallel_allreduce, pass,
-        .meaning = "Column-parallel layers communicate beside their backward products.",
+        .meaning = "Column-parallel layers communicate beside their backward products, and gather "
+                   "their inputs again for them; false: they wait, and keep what was gathered.",
         .flags = {"--no-async-tensor-model-parallel-allreduce"}),
     ORRERY_PLAN_FIELD(scatter_gather_tensors_in_pipeline, pass,
         .meaning = "Stages send 1/tp of a replicated activation and gather it behind the message.",

@@ -36,13 +36,6 @@ bool stops_before_last_product(const Transformer& model,
            ends_in_one_product;
 }
 
-bool stops_before_combine(const Transformer& model, const ParallelPlan& plan, std::int64_t layer) {
-    const bool once = plan.moe_token_dispatcher_type == TokenDispatcher::deepep ||
-                      plan.moe_token_dispatcher_type == TokenDispatcher::hybridep;
-    return plan.checkpoint_early_stop && model.dropout <= 0 && once &&
-           model.layer_has_experts(layer);
-}
-
 bool layers_recompute_alike(const ParallelPlan& plan) {
     return plan.recompute_granularity != Recompute::full ||
            (plan.recompute_method == RecomputeMethod::uniform && plan.recompute_num_layers == 1);

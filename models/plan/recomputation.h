@@ -33,12 +33,6 @@ bool stops_before_last_product(const Transformer& model,
                                const ParallelPlan& plan,
                                std::int64_t layer);
 
-// Whether full recomputation leaves out a layer's exchange of experts' sums, and what adds them to
-// the stream. A library that sends a token's row once sums its copies before that exchange, which
-// saves nothing (fused_a2a.py of Megatron-Core: FusedCombine keeps its handle outside of autograd).
-// The products run again, because the sum's autograd function saves its map after it has run.
-bool stops_before_combine(const Transformer& model, const ParallelPlan& plan, std::int64_t layer);
-
 // Whether all layers of a chunk keep the same activations.
 bool layers_recompute_alike(const ParallelPlan& plan);
 

@@ -42,9 +42,9 @@ RoutedRows expected_rows(const UniformRouter& router) {
     const std::uint32_t of_rank = router.experts / router.ranks;
     const std::uint32_t of_server = router.ranks / router.servers;
     // A token that chooses among `limit` servers can hit only their ranks.
-    const auto groups_hit = router.consecutive ? consecutive_groups_hit : expected_groups_hit;
-    const double ranks_hit = groups_hit(limit * of_server, of_rank, router.choices);
-    const double servers_hit = groups_hit(limit, of_rank * of_server, router.choices);
+    const GroupsHit hit = groups_hit(router.consecutive);
+    const double ranks_hit = hit(limit * of_server, of_rank, router.choices);
+    const double servers_hit = hit(limit, of_rank * of_server, router.choices);
     const std::size_t n = router.ranks;
     return {.ranks = router.ranks,
             .servers = router.servers,

@@ -19,6 +19,12 @@ double expected_groups_hit(std::uint32_t groups, std::uint32_t experts, std::uin
 // token t has the experts t k to t k + k - 1, modulo all experts. The mean over all tokens.
 double consecutive_groups_hit(std::uint32_t groups, std::uint32_t experts, std::uint32_t choices);
 
+// One of the two.
+using GroupsHit = double (*)(std::uint32_t groups, std::uint32_t experts, std::uint32_t choices);
+constexpr GroupsHit groups_hit(bool consecutive) {
+    return consecutive ? consecutive_groups_hit : expected_groups_hit;
+}
+
 // A router without preferences.
 struct UniformRouter {
     std::uint32_t ranks = 1;
@@ -27,7 +33,7 @@ struct UniformRouter {
     std::uint32_t choices = 1;  // experts per token
     // The most servers with experts of one token (node-limited routing); 0: all of them.
     std::uint32_t server_limit = 0;
-    bool consecutive = false;  // consecutive_groups_hit()
+    bool consecutive = false;  // groups_hit()
     double tokens = 0;         // per rank
 };
 

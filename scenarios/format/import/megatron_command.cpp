@@ -5,43 +5,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 
 #include "scenarios/format/document/megatron_flags.h"
 #include "scenarios/format/document/read_field.h"
 #include "scenarios/format/document/yaml_document.h"
+#include "scenarios/format/import/command_flags.h"
 #include "scenarios/format/specs/plan_key.h"
 
 namespace orrery {
 namespace {
-
-struct CommandFlag {
-    std::string name;
-    std::vector<CommandWord> values;
-    std::string where;
-};
-
-std::vector<CommandFlag> flags_of(const std::vector<CommandWord>& words) {
-    std::vector<CommandFlag> flags;
-    for (const CommandWord& word : words) {
-        if (!word.text.starts_with("--")) {
-            if (!flags.empty()) {
-                flags.back().values.push_back(word);
-            }
-            continue;
-        }
-        const std::size_t equals = std::min(word.text.find('='), word.text.size());
-        CommandFlag flag{.name = word.text.substr(0, equals), .where = word.where};
-        std::ranges::replace(flag.name, '_', '-');  // torchrun accepts both
-        if (equals < word.text.size()) {
-            flag.values.push_back({word.text.substr(equals + 1), word.where});
-        }
-        flags.push_back(std::move(flag));
-    }
-    return flags;
-}
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
@@ -89,54 +63,14 @@ public:
     }
 
 private:
-    const CommandFlag* find(std::string_view name) {
-        const auto found = std::ranges::find(flags_, name, &CommandFlag::name);
-        return found == flags_.end() ? nullptr : &*found;
-    }
     void complain(std::string where, std::string what, std::string hint = {}) {
         errors_.push_back({std::move(where), std::move(what), std::move(hint)});
     }
-
-    // The one value of a flag. The name of a script may follow the last flag of a launcher.
+    const CommandFlag* find(std::string_view name) const { return find_flag(flags_, name); }
     std::optional<CommandWord> value_of(const CommandFlag& flag) {
-        if (flag.values.empty()) {
-            complain(flag.where, flag.name + " needs a value");
-            return std::nullopt;
-        }
-        for (std::size_t i = 1; i < flag.values.size(); ++i) {
-            if (!flag.values[i].text.ends_with(".py") && !flag.values[i].text.ends_with(".sh")) {
-                complain(
-                    flag.values[i].where,
-                    fmt::format(
-                        "{} has one value, and '{}' is a second", flag.name, flag.values[i].text));
-                return std::nullopt;
-            }
-        }
-        const CommandWord& value = flag.values.front();
-        if (value.text.find('$') != std::string::npos || value.text.starts_with('`')) {
-            complain(value.where,
-                     fmt::format("{}: only a shell knows '{}'", flag.name, value.text),
-                     "set the variable above in the script, or write the value");
-            return std::nullopt;
-        }
-        return value;
+        return value_of_flag(flag, errors_);
     }
-
-    std::int64_t number_of(const CommandFlag& flag) {
-        const auto value = value_of(flag);
-        if (!value) {
-            return 1;
-        }
-        std::int64_t number = 0;
-        const char* end = value->text.data() + value->text.size();
-        const auto [stop, error] = std::from_chars(value->text.data(), end, number);
-        if (error != std::errc{} || stop != end || number < 0 || number > 1'000'000'000'000) {
-            complain(value->where,
-                     fmt::format("{}: '{}' is not a whole number", flag.name, value->text));
-            return 1;
-        }
-        return number;
-    }
+    std::int64_t number_of(const CommandFlag& flag) { return number_of_flag(flag, errors_); }
 
     void translate(const CommandFlag& flag) {
         const MegatronFlag* copied = copied_flag(flag.name);
@@ -386,14 +320,26 @@ private:
     }
 
     // Megatron-LM's validate_args: "Disabling sequence parallelism because tensor model parallelism
-    // is disabled".
+    // is disabled". Sequence parallelism itself has its own asynchronous communication, with or
+    // without the other flag (core/tensor_parallel/layers.py).
     void sequence_parallel() {
         const CommandFlag* flag = find("--sequence-parallel");
-        if (flag != nullptr && tensor_parallel() == 1) {
-            keys_.erase(plan_key<&Plan::sequence_parallel>());
-            result_.changed.push_back(fmt::format(
-                "{}: --sequence-parallel has no effect with tensor parallelism 1", flag->where));
+        if (flag == nullptr) {
+            return;
         }
+        if (tensor_parallel() == 1) {
+            switch_off<&Plan::sequence_parallel>(*flag, "tensor parallelism 1");
+        } else if (const CommandFlag* blocking =
+                       find("--no-async-tensor-model-parallel-allreduce")) {
+            switch_off<&Plan::async_tensor_model_parallel_allreduce>(*blocking,
+                                                                     "--sequence-parallel");
+        }
+    }
+    template <auto kMember>
+    void switch_off(const CommandFlag& flag, std::string_view beside) {
+        keys_.erase(plan_key<kMember>());
+        result_.changed.push_back(
+            fmt::format("{}: {} has no effect with {}", flag.where, flag.name, beside));
     }
 
     void require(const std::string& key) {

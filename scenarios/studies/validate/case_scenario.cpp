@@ -197,6 +197,51 @@ std::int64_t trays_together(std::int64_t trays, std::int64_t most) {
     return together;
 }
 
+// Fabric of the row's words and bandwidth: "ib-ndr400-rail" at 400 Gb/s per GPU. Empty words and
+// "nvlink" mean one server without a network. `cluster` has the row's servers.
+Result<FabricSpec> fabric_of(const PublishedCase& row,
+                             const ClusterSpec& cluster,
+                             const Catalogue& catalogue) {
+    const std::vector<std::string> words = words_between(row.fabric, '-');
+    // The trays of a rack form one NVLink domain.
+    const bool rack = cluster.node.trays > 1;
+    const std::int64_t per_server = rack ? cluster.gpus_per_server() : row.gpus_per_node;
+    const bool alone = row.num_gpus <= (rack ? cluster.num_gpus() : row.gpus_per_node);
+    if (!alone && (words.empty() || row.nic_gbps_per_gpu <= 0)) {
+        return fail({}, "several servers, but fabric or nic_gbps_per_gpu is empty");
+    }
+    const auto begins = [&](std::string_view word) { return words.front().starts_with(word); };
+    if (!alone && std::ranges::none_of(kFirstWords, begins)) {
+        return fail(
+            {},
+            fmt::format(
+                "fabric '{}' begins with none of {}", row.fabric, fmt::join(kFirstWords, ", ")));
+    }
+    const bool named = !words.empty() && words.front() != "nvlink";
+    const std::string_view entry = named ? fabric_entry(words) : "single-switch-400";
+    ClusterSpec plain;
+    DeviceSpec device;
+    const Result<void> read = read_entries("dgx-a100-80g", entry, catalogue, plain, device);
+    if (!read) {
+        return unexpected<Error>(read.error());
+    }
+    FabricSpec fabric = plain.fabric;
+    if (rack) {
+        fabric.nics_per_node = cluster.node.nics_per_tray;
+    }
+    const auto gpus = static_cast<double>(std::min(row.num_gpus, per_server));
+    if (row.nic_gbps_per_gpu > 0) {
+        const std::uint32_t adapters = adapters_of(words);
+        fabric.nics_per_node = adapters > 0 ? adapters : static_cast<std::uint32_t>(gpus);
+        const double nic_bps = row.nic_gbps_per_gpu * 1e9 * gpus / fabric.nics_per_node;
+        const double factor = nic_bps / static_cast<double>(fabric.nic_bandwidth.bits_per_second());
+        fabric.nic_bandwidth = scaled(fabric.nic_bandwidth, factor);
+        fabric.uplink_bandwidth = scaled(fabric.uplink_bandwidth, factor);
+        fabric.core_bandwidth = scaled(fabric.core_bandwidth, factor);
+    }
+    return fabric;
+}
+
 Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, Scenario& scenario) {
     const Result<PublishedServer> server = server_of_gpu(row.gpu, catalogue.root());
     if (!server) {
@@ -208,6 +253,7 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
     if (!read) {
         return read;
     }
+    const Result<FabricSpec> fabric = fabric_of(row, cluster, catalogue);
     const std::int64_t whole =
         cluster.node.trays > 1 ? cluster.gpus_per_server() : row.gpus_per_node;
     if (row.num_gpus < 1 || whole < 1) {
@@ -231,7 +277,6 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
     // The job's GPUs of a server share all of its memory bandwidth.
     scenario.device.host_memory_bandwidth = Bandwidth::bits_per_second(
         cluster.node.host_memory_bandwidth.bits_per_second() / per_server);
-    const Result<FabricSpec> fabric = fabric_of(row, catalogue);
     if (!fabric) {
         return unexpected<Error>(fabric.error());
     }
@@ -248,56 +293,6 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
 }
 
 }  // namespace
-
-Result<FabricSpec> fabric_of(const PublishedCase& row, const Catalogue& catalogue) {
-    const std::vector<std::string> words = words_between(row.fabric, '-');
-    const Result<PublishedServer> server = server_of_gpu(row.gpu, catalogue.root());
-    ClusterSpec cluster;
-    DeviceSpec device;
-    if (server) {
-        const Result<void> read =
-            read_entries(server->node, "single-switch-400", catalogue, cluster, device);
-        if (!read) {
-            return unexpected<Error>(read.error());
-        }
-    }
-    // The trays of a rack form one NVLink domain.
-    const bool rack = cluster.node.trays > 1;
-    const std::int64_t per_server = rack ? cluster.gpus_per_server() : row.gpus_per_node;
-    const bool alone = row.num_gpus <= (rack ? cluster.num_gpus() : row.gpus_per_node);
-    if (!alone && (words.empty() || row.nic_gbps_per_gpu <= 0)) {
-        return fail({}, "several servers, but fabric or nic_gbps_per_gpu is empty");
-    }
-    const auto begins = [&](std::string_view word) { return words.front().starts_with(word); };
-    if (!alone && std::ranges::none_of(kFirstWords, begins)) {
-        return fail(
-            {},
-            fmt::format(
-                "fabric '{}' begins with none of {}", row.fabric, fmt::join(kFirstWords, ", ")));
-    }
-    const bool named = !words.empty() && words.front() != "nvlink";
-    const std::string_view entry = named ? fabric_entry(words) : "single-switch-400";
-    ClusterSpec plain;
-    const Result<void> read = read_entries("dgx-a100-80g", entry, catalogue, plain, device);
-    if (!read) {
-        return unexpected<Error>(read.error());
-    }
-    FabricSpec fabric = plain.fabric;
-    if (rack) {
-        fabric.nics_per_node = cluster.node.nics_per_tray;
-    }
-    const auto gpus = static_cast<double>(std::min(row.num_gpus, per_server));
-    if (row.nic_gbps_per_gpu > 0) {
-        const std::uint32_t adapters = adapters_of(words);
-        fabric.nics_per_node = adapters > 0 ? adapters : static_cast<std::uint32_t>(gpus);
-        const double nic_bps = row.nic_gbps_per_gpu * 1e9 * gpus / fabric.nics_per_node;
-        const double factor = nic_bps / static_cast<double>(fabric.nic_bandwidth.bits_per_second());
-        fabric.nic_bandwidth = scaled(fabric.nic_bandwidth, factor);
-        fabric.uplink_bandwidth = scaled(fabric.uplink_bandwidth, factor);
-        fabric.core_bandwidth = scaled(fabric.core_bandwidth, factor);
-    }
-    return fabric;
-}
 
 Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogue) {
     const std::vector<std::string> words = words_between(row.features, ';');

@@ -82,8 +82,4 @@ Result<void> set_case_plan(const PublishedCase& row,
 // The error says why the row is not expressible.
 Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogue);
 
-// Fabric of the row's words and bandwidth: "ib-ndr400-rail" at 400 Gb/s per GPU. Empty words and
-// "nvlink" mean one server without a network.
-Result<FabricSpec> fabric_of(const PublishedCase& row, const Catalogue& catalogue);
-
 }  // namespace orrery

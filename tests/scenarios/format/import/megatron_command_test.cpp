@@ -253,6 +253,21 @@ TEST(ImportMegatron, SequenceParallelismWithoutTensorParallelismIsSwitchedOff) {
     EXPECT_TRUE(import(common + " --tensor-model-parallel-size 2")->changed.empty());
 }
 
+TEST(ImportMegatron, SequenceParallelismHasItsOwnAsynchronousCommunication) {
+    const auto blocking = [](const std::string& more) {
+        const auto imported = import(
+            "pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 "
+            "--seq-length 32 --micro-batch-size 1 --global-batch-size 8 --bf16 "
+            "--tensor-model-parallel-size 2 --no-async-tensor-model-parallel-allreduce " +
+            more);
+        const auto scenario = read_scenario_text(imported.value().yaml, "imported", ".", {});
+        return std::pair{!scenario->plan.async_tensor_model_parallel_allreduce,
+                         imported->changed.size()};
+    };
+    EXPECT_EQ(blocking(""), (std::pair{true, std::size_t{0}}));
+    EXPECT_EQ(blocking("--sequence-parallel"), (std::pair{false, std::size_t{1}}));
+}
+
 // A scenario that does not go together is told at the words of the script.
 TEST(ImportMegatron, ErrorsOfTheScenarioHaveThePlacesOfTheScript) {
     const auto imported = import(
