@@ -70,6 +70,7 @@ constexpr SimulatedKey kSimulatedOnly[] = {
     simulated<&Plan::kept_logits>("training frees logits after the backward pass of the head"),
     simulated<&Plan::clear_lp_grads>(kOneSum),
     simulated<&Plan::zero_lp_grads>(kOneSum),
+    simulated<&Plan::dense_embedding_gradient>("training adds rows to the embedding's gradient"),
     simulated<&Plan::activation_func_fp8_input_store>(
         "training keeps inputs of activations as they are"),
     simulated<&Plan::fused_optimizer>("the optimizer's step is one kernel in training"),
@@ -99,6 +100,7 @@ constexpr SimulatedKey kSimulatedOnly[] = {
     simulated<&Plan::reduce_bucket_size>("training reduces gradients where they are"),
     simulated<&Plan::deallocate_pipeline_outputs>(
         "training frees a stage's output when it is sent"),
+    simulated<&Plan::partition_pipeline_outputs>("training frees a stage's output when it is sent"),
     simulated<&Plan::fsdp_copy_out>("training gathers weights where they are used"),
     simulated<&Plan::pipeline_engine_groups>("the ranks of a training share their connections"),
     // Other memory than the device's.
@@ -147,6 +149,10 @@ void require_model(const Transformer& model, Requirements& require) {
     require(!model.multi_latent_attention && !model.qk_layernorm,
             model.qk_layernorm ? "model.qk_layernorm" : "model.multi_latent_attention",
             "training has plain attention only: the model can be simulated",
+            "false");
+    require(!model.embed_layernorm,
+            "model.embed_layernorm",
+            "training has no norm behind the embedding: the model can be simulated",
             "false");
     require(model.activation_func_clamp_value == 0,
             "model.activation_func_clamp_value",

@@ -7,11 +7,12 @@
 #include <map>
 #include <utility>
 
+#include "kernels/elementwise/elementwise.h"
 #include "kernels/residual/residual.h"
 #include "models/blocks/activation_offload.h"
-#include "models/blocks/embedding_rows.h"
 #include "models/blocks/fused_experts.h"
 #include "models/blocks/head_lowering.h"
+#include "models/blocks/input_embedding.h"
 #include "models/blocks/layer_nodes.h"
 #include "models/blocks/parameters.h"
 #include "models/blocks/unit_weights.h"
@@ -66,8 +67,6 @@ private:
     // layer, the head.
     std::vector<ParameterSet> sets();
     UnitWeights unit_weights(BlockBuilder& b, UnitWeights::For pass);
-    Value embed(BlockBuilder& b);
-    void embed_backward(BlockBuilder& b, const Value& dsum);
     // The model's head, and the modules after the last layer, each with a loss of its own.
     void heads(BlockBuilder& b, UnitWeights& weights, ResidualStream& stream);
     // The gradient of the stream after the last layer.
@@ -78,6 +77,11 @@ private:
     LayerRecompute recompute_of_layer(std::size_t i) const;
     void run_unit_again(BlockBuilder& b, std::size_t last);
     void keep_input(BlockBuilder& b, std::size_t layer, const Value& input);
+    // Whether ranks keep a part of the output each (plan.partition_pipeline_outputs).
+    bool parts_output() const {
+        return plan_.partition_pipeline_outputs && layouts_.pipeline != layouts_.residual;
+    }
+    Value stage_output(BlockBuilder& b, const Value& stream);
     // Makes `d` the chunk's input gradient. Other segments may already use that tensor.
     void leave_input_gradient(BlockBuilder& b, const Value& d);
     // Makes the segment of the deferred weight gradients, by unit.
@@ -103,8 +107,7 @@ private:
     Head head_;
     NormActivations before_norm_;  // a final norm without a head
     Deferred delayed_;  // products that plan.delay_wgrad_compute defers to the next exchange
-    Value tokens_;
-    Value embedding_mask_;  // mask of the embedding's dropout
+    InputEmbedding embedding_;
 };
 
 std::vector<ParameterSet> ChunkLowering::sets() {
@@ -114,7 +117,7 @@ std::vector<ParameterSet> ChunkLowering::sets() {
         all.push_back(std::move(set));
     };
     if (chunk_.shape.has_embedding) {
-        add({&chunk_.embedding, &chunk_.position});
+        add({&chunk_.embedding, &chunk_.embedding_norm, &chunk_.position});
     }
     for (LayerParameters& layer : chunk_.layers) {
         add(layer.present());
@@ -138,71 +141,6 @@ UnitWeights ChunkLowering::unit_weights(BlockBuilder& b, UnitWeights::For pass) 
         std::reverse(layers.begin(), layers.end());
     }
     return {b, pass, std::move(all), std::move(layers)};
-}
-
-Value ChunkLowering::embed(BlockBuilder& b) {
-    Value x;
-    if (chunk_.shape.has_vocabulary_part) {
-        x = b.value("embedded", model_.hidden_size, layouts_.residual, Lifetime::micro_batch);
-        chunk_.embedded = x;
-    } else {
-        tokens_ = token_ids(b, "tokens");
-        x = embedding_rows(b, chunk_.embedding, tokens_);
-    }
-    b.outlive_slot(x);
-    if (chunk_.position.elements > 0) {
-        b.kernel("position embedding",
-                 residual_add(b.local_tokens(x), model_.hidden_size, x.dtype),
-                 kElementwise,
-                 {},
-                 {},
-                 {chunk_.position.weight},
-                 {x.tensor});
-    }
-    if (model_.dropout > 0) {
-        embedding_mask_ = b.value("embedding dropout mask",
-                                  model_.hidden_size,
-                                  x.layout,
-                                  Lifetime::micro_batch,
-                                  Dtype::uint8,
-                                  TensorKind::activations);
-        b.set_random(embedding_mask_, RandomPurpose::embedding_dropout, 0);
-        b.kernel("embedding dropout",
-                 dropout(b.local_tokens(x), model_.hidden_size, x.dtype),
-                 kElementwise,
-                 {},
-                 {&embedding_mask_},
-                 b.dropout_scalars(),
-                 {x.tensor});
-    }
-    return x;
-}
-
-void ChunkLowering::embed_backward(BlockBuilder& b, const Value& dsum) {
-    Value dresidual = dsum;
-    if (model_.dropout > 0) {
-        dresidual = b.value("embedding dropout backward",
-                            model_.hidden_size,
-                            dsum.layout,
-                            Lifetime::slot,
-                            dsum.dtype,
-                            TensorKind::activations);
-        b.kernel("embedding dropout backward",
-                 dropout(b.local_tokens(dsum), model_.hidden_size, dsum.dtype),
-                 kElementwise,
-                 {&dsum, &embedding_mask_},
-                 {&dresidual},
-                 b.dropout_scalars());
-    }
-    if (chunk_.shape.has_vocabulary_part) {
-        chunk_.embedded_gradient = dresidual;
-        b.outlive_slot(dresidual);
-    } else {
-        embedding_row_gradients(b, chunk_.embedding, tokens_, dresidual);
-    }
-    if (chunk_.position.elements > 0) {
-        b.bias_gradient("position embedding gradient", dresidual, chunk_.position);
-    }
 }
 
 // Each module reads the stream of the previous one.
@@ -283,7 +221,7 @@ void ChunkLowering::forward() {
     ResidualStream stream;
     if (chunk_.shape.has_embedding) {
         weights.begin();
-        stream.residual = embed(b);
+        stream.residual = embedding_.forward(b, chunk_);
         weights.end();
     } else {
         chunk_.input =
@@ -324,7 +262,7 @@ void ChunkLowering::forward() {
         b.outlive_slot(chunk_.output_value);
     } else {
         add_pending(b, stream, Lifetime::micro_batch);
-        chunk_.output_value = b.relayout("stage output", stream.residual, layouts_.pipeline);
+        chunk_.output_value = stage_output(b, stream.residual);
         b.outlive_slot(chunk_.output_value);
     }
     chunk_.forward = b.ops.finish();
@@ -342,6 +280,21 @@ void ChunkLowering::keep_input(BlockBuilder& b, std::size_t layer, const Value& 
         inputs_on_host_[layer] =
             copy_to_host(b, kept, of_other_slots && kept.tensor == input.tensor);
     }
+}
+
+// A part that is kept is a copy: the whole output is freed (pipe/engine.py, PartitionedTensor).
+Value ChunkLowering::stage_output(BlockBuilder& b, const Value& stream) {
+    if (!parts_output()) {
+        return b.relayout("stage output", stream, layouts_.pipeline);
+    }
+    const Value part =
+        b.value("stage output part", model_.hidden_size, layouts_.pipeline, Lifetime::micro_batch);
+    b.kernel("stage output part",
+             transpose(b.local_tokens(part), b.local_width(part), part.dtype),
+             kElementwise,
+             {&stream},
+             {&part});
+    return part;
 }
 
 // Runs the layers of a unit of full recomputation again, before the backward pass of the last one.
@@ -393,6 +346,13 @@ SegmentId ChunkLowering::backward(bool splits) {
     };
     const auto end = [&] { weights.end(parameters_of(later[set])); };
     Value d;
+    std::vector<TensorId> outputs;  // that live until the pass ends
+    if (!plan_.deallocate_pipeline_outputs && !chunk_.output_value.empty()) {
+        const bool gathers = parts_output() && !chunk_.shape.has_final_norm;
+        const Value& kept = chunk_.output_value;
+        outputs = {gathers ? b.relayout("stage output gather", kept, layouts_.residual).tensor
+                           : kept.tensor};
+    }
     if (chunk_.shape.has_head) {
         d = heads_backward(b, begin, deferred, end);
     } else if (chunk_.shape.has_final_norm) {
@@ -429,14 +389,14 @@ SegmentId ChunkLowering::backward(bool splits) {
     chunk_.backward_layers.push_back(place(b));
     if (chunk_.shape.has_embedding) {
         begin();
-        embed_backward(b, d);
+        embedding_.backward(b, chunk_, d);
         end();
     } else {
         leave_input_gradient(b, d);
     }
     run_delayed(b, delayed_);
-    if (!plan_.deallocate_pipeline_outputs && !chunk_.output_value.empty()) {
-        hold_until_here(b, "stage output freed", {chunk_.output_value.tensor});
+    if (!outputs.empty()) {
+        hold_until_here(b, "stage output freed", outputs);
     }
     const SegmentId segment = b.ops.finish();
     if (splits) {

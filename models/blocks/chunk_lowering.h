@@ -39,6 +39,7 @@ struct Chunk {
     ChunkShape shape;
     std::vector<LayerParameters> layers;
     Parameter embedding;
+    Parameter embedding_norm;
     Parameter position;
     Parameter final_norm;
     std::vector<PredictionParameters> predictions;  // modules after the last layer

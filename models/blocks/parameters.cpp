@@ -26,6 +26,12 @@ Layout stored_layout(const Parameter& p) {
     return layout;
 }
 
+// Layer norm has a weight and a bias, RMS norm a weight only.
+std::int64_t norm_size(const Transformer& model) {
+    const std::int64_t vectors = model.normalization == Normalization::layernorm ? 2 : 1;
+    return vectors * model.hidden_size;
+}
+
 class ParameterFactory {
 public:
     ParameterFactory(ProgramTables& tables, const LayoutAssignment& layouts)
@@ -161,8 +167,7 @@ public:
 
     // In forward order, except that biases come last.
     LayerParameters all() {
-        const std::int64_t h = m_.hidden_size;
-        const std::int64_t norm = m_.normalization == Normalization::layernorm ? 2 * h : h;
+        const std::int64_t norm = norm_size(m_);
         p_.norm1 = vector("input_layernorm", norm);
         if (m_.multi_latent_attention) {
             latent_attention();
@@ -329,7 +334,7 @@ std::vector<PredictionParameters> prediction_parameters(ParameterFactory& factor
                                                         const LayoutAssignment& layouts,
                                                         const ChunkShape& shape) {
     const std::int64_t h = model.hidden_size;
-    const std::int64_t norm = model.normalization == Normalization::layernorm ? 2 * h : h;
+    const std::int64_t norm = norm_size(model);
     std::vector<PredictionParameters> all(static_cast<std::size_t>(model.mtp_num_layers));
     for (std::size_t i = 0; i < all.size(); ++i) {
         PredictionParameters& p = all[i];
@@ -367,6 +372,11 @@ void create_embedding(ParameterFactory& factory,
         }
         chunk.embedding = factory.make(
             "embedding.word_embeddings.weight", -1, model.vocab_size, model.hidden_size, part);
+        chunk.embedding.used_twice = chunk.shape.has_head && model.mtp_num_layers > 0;
+    }
+    if (chunk.shape.has_embedding && model.embed_layernorm) {
+        chunk.embedding_norm = factory.make(
+            "embedding.word_embeddings.norm", -1, 1, norm_size(model), layouts.vector_weight);
     }
     if (chunk.shape.has_embedding && model.position_embedding == PositionEmbedding::learned) {
         chunk.position = factory.make("embedding.position_embeddings.weight",
@@ -409,7 +419,7 @@ void create_parameters(ProgramTables& tables,
         chunk.predictions = prediction_parameters(factory, model, layouts, shape);
     }
     if (shape.has_head || shape.has_final_norm) {
-        const std::int64_t norm = model.normalization == Normalization::layernorm ? 2 * h : h;
+        const std::int64_t norm = norm_size(model);
         chunk.final_norm =
             factory.make("final_layernorm", behind_layers(model), 1, norm, layouts.vector_weight);
     }
@@ -457,6 +467,7 @@ std::vector<Parameter*> Chunk::parameters() {
         }
     };
     add(embedding);
+    add(embedding_norm);
     add(position);
     for (LayerParameters& layer : layers) {
         const std::vector<Parameter*> of_layer = layer.present();

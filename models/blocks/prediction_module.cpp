@@ -2,7 +2,7 @@
 #include "models/blocks/prediction_module.h"
 
 #include "kernels/elementwise/elementwise.h"
-#include "kernels/embedding/embedding.h"
+#include "models/blocks/embedding_rows.h"
 #include "models/blocks/head_lowering.h"
 #include "models/blocks/layer_nodes.h"
 
@@ -31,19 +31,8 @@ void PredictionInputNode::forward(ForwardPass& pass) {
     const std::int64_t hidden = b.model.hidden_size;
     add_pending(b, pass.stream, Lifetime::micro_batch);
     tokens_ = token_ids(b, "next tokens");
-    Layout layout = b.layouts.tokens;
-    for (std::size_t digit = 0; digit < layout.size(); ++digit) {
-        layout[digit] = b.layouts.embedding[digit] == sharded(kInput) ? partial() : layout[digit];
-    }
-    const Value rows = b.value("next embedding", hidden, layout, Lifetime::slot);
-    b.kernel("next embedding",
-             embedding_forward(b.local_tokens(rows), hidden, b.local_input(embedding_), rows.dtype),
-             kOfPrediction,
-             {&tokens_},
-             {&rows},
-             {embedding_.weight});
     ResidualStream next{
-        .residual = b.relayout("next embedding reduce", rows, b.layouts.residual, saved()),
+        .residual = embedding_rows(b, "next embedding", embedding_, tokens_, saved()),
         .pending = {},
         .mask = {},
         .biases = {}};
@@ -84,16 +73,7 @@ void PredictionInputNode::backward(BackwardPass& pass) {
              {&dembedding, &dstream});
     const Value drows = norm_backward(
         b, "next embedding norm backward", dembedding, before_embedding_, {}, p_.embedding_norm);
-    const Value rows = b.relayout("next embedding gradient gather", drows, b.layouts.tokens);
-    embedding_.gradient_layout = weight_gradient(b.layouts.tokens, b.layouts.tokens);
-    b.kernel(
-        "next embedding backward",
-        embedding_backward(b.local_tokens(rows), hidden, b.local_input(embedding_), rows.dtype),
-        kOfPrediction,
-        {&tokens_, &rows},
-        {},
-        {},
-        {embedding_.gradient});
+    embedding_row_gradients(b, "next embedding", embedding_, tokens_, drows);
     pass.stream_gradient =
         norm_backward(b, "prediction norm backward", dstream, before_stream_, {}, p_.stream_norm);
 }

@@ -317,8 +317,11 @@ private:
     // --- parameters ---
 
     void copy_parameters() {
-        for (Parameter Chunk::*p :
-             {&Chunk::embedding, &Chunk::position, &Chunk::final_norm, &Chunk::output}) {
+        for (Parameter Chunk::*p : {&Chunk::embedding,
+                                    &Chunk::embedding_norm,
+                                    &Chunk::position,
+                                    &Chunk::final_norm,
+                                    &Chunk::output}) {
             (many_.*p).gradient_layout = (few_.*p).gradient_layout;
         }
         for (std::uint32_t i = 0; i < many_.layers.size(); ++i) {

@@ -49,7 +49,8 @@ void lower_shared_vocabulary(ProgramTables& tables,
     };
     BlockBuilder embedding = builder("embedding");
     const Value tokens = token_ids(embedding, "tokens");
-    const Value sum = embedding_rows(embedding, chunk.embedding, tokens);
+    const Value sum =
+        embedding_rows(embedding, "embedding", chunk.embedding, tokens, Lifetime::micro_batch);
     if (chunk.shape.has_embedding) {
         embedding.ops.rename(sum.tensor, chunk.embedded.tensor);
         embedding.outlive_slot(chunk.embedded);
@@ -60,7 +61,7 @@ void lower_shared_vocabulary(ProgramTables& tables,
         broadcast_to_stages(gradient, "embedding gradient", chunk.embedded_gradient);
     chunk.embedding_gradient = gradient.ops.finish();
     BlockBuilder rows = builder("embedding backward");
-    embedding_row_gradients(rows, chunk.embedding, tokens, dembedded);
+    embedding_row_gradients(rows, "embedding", chunk.embedding, tokens, dembedded);
     chunk.embedding_backward = rows.ops.finish();
 
     BlockBuilder input = builder("loss input");

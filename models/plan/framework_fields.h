@@ -78,6 +78,9 @@ inline constexpr FieldTable kPlanFrameworkFields{
     ORRERY_PLAN_FIELD(zero_lp_grads, pass,
         .meaning = "With clear_lp_grads false: 16-bit gradients are set to zero before a backward "
                    "pass, which adds to them."),
+    ORRERY_PLAN_FIELD(dense_embedding_gradient, pass,
+        .meaning = "A backward pass makes a gradient of the whole input embedding, which is then "
+                   "added to the accumulated one; false: it adds the rows of its tokens."),
     ORRERY_PLAN_FIELD(gradient_dtype, pass,
         .meaning = "Type in which gradients are accumulated and reduced.",
         .values = kGradientDtypes,
@@ -184,6 +187,9 @@ inline constexpr FieldTable kPlanFrameworkFields{
                              "--account-for-loss-in-pipeline-split"}),
     ORRERY_PLAN_FIELD(deallocate_pipeline_outputs, pass,
         .meaning = "A stage frees its output once it is sent; false: after its backward pass."),
+    ORRERY_PLAN_FIELD(partition_pipeline_outputs, pass,
+        .meaning = "With deallocate_pipeline_outputs false: tensor-parallel ranks keep a part of "
+                   "a stage's output each, and gather it before the backward pass."),
     ORRERY_PLAN_FIELD(pipeline_engine_groups, step,
         .meaning = "DeepSpeed's pipeline engine: replicas and pairs of stages have communicators."),
     ORRERY_PLAN_FIELD(prefetch_behind_backward, chunk,

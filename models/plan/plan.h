@@ -221,6 +221,10 @@ struct ParallelPlan {
     // With clear_lp_grads false: the gradient is set to zero before a backward pass, which adds to
     // it (BF16_Optimizer.clear_lp_grads since DeepSpeed 0.12). false: the pass makes a new one.
     bool zero_lp_grads = false;
+    // A backward pass makes a gradient of the whole input embedding: zeros to which rows are added,
+    // and a sum with the accumulated gradient (PyTorch's embedding_dense_backward). false: rows are
+    // added to the accumulated gradient.
+    bool dense_embedding_gradient = false;
     Dtype gradient_dtype = Dtype::fp32;  // of main_grad and of its reduction
     // A shorter type for the reduction alone (DeepSpeed's communication_data_type): gradients are
     // cast to it before, and back to gradient_dtype afterwards.
@@ -307,6 +311,10 @@ struct ParallelPlan {
     // A stage frees its output when it is sent (Megatron-LM's deallocate_output_tensor). false: the
     // output lives until its backward pass ends (DeepSpeed's PipelineEngine).
     bool deallocate_pipeline_outputs = true;
+    // With deallocate_pipeline_outputs false: tensor-parallel ranks keep the part of an output that
+    // they send, and gather it before its backward pass (DeepSpeed's pipe/engine.py,
+    // is_pipe_partitioned).
+    bool partition_pipeline_outputs = false;
     // Process groups that DeepSpeed's pipeline engine makes beside those of the plan's axes
     // (pipe/topology.py, PipelineParallelGrid): all ranks of a replica, its tensor-parallel ranks
     // once more, and each pair of neighbouring stages, between which PyTorch's send and recv make a

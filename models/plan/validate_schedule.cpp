@@ -8,6 +8,20 @@
 namespace orrery {
 namespace {
 
+// A part of an output is kept where the whole would be, and is what a stage sends.
+void check_outputs(const ParallelPlan& plan, Errors& errors) {
+    if (plan.partition_pipeline_outputs && plan.deallocate_pipeline_outputs) {
+        errors.push_back({"plan.partition_pipeline_outputs",
+                          "a stage that frees its output keeps no part of it",
+                          "false, or plan.deallocate_pipeline_outputs: false"});
+    }
+    if (plan.partition_pipeline_outputs && !plan.scatter_gather_tensors_in_pipeline) {
+        errors.push_back({"plan.partition_pipeline_outputs",
+                          "a stage that sends its whole output keeps no part of it",
+                          "false, or plan.scatter_gather_tensors_in_pipeline: true"});
+    }
+}
+
 // DeepSeek's conditions (DualPipe's repository): micro-batches enter from both ends in pairs.
 void check_dual_pipe(const Transformer& model,
                      const ParallelPlan& plan,
@@ -113,6 +127,7 @@ Errors check_paired_schedule(const Transformer& model,
     Errors errors;
     check_dual_pipe(model, plan, num_gpus, errors);
     check_vocabulary_parallel(model, plan, errors);
+    check_outputs(plan, errors);
     const bool shards_all = plan.shards_weights();
     if (model.mtp_num_layers > 0 && shards_all) {
         errors.push_back({"model.mtp_num_layers",

@@ -390,10 +390,7 @@ void BlockBuilder::weight_product(std::string_view name,
     const Value x = as_quantised(given, w);
     const Value dy = as_quantised(gradient, w);
     w.gradient_layout = weight_gradient(x.layout, dy.layout);
-    const std::int64_t rows = local_input(w);
-    const std::int64_t columns = local_output(w);
     const bool fused = plan.gradient_accumulation_fusion && !plan.autocast;
-    const std::int64_t experts = local_experts(w);
     const KernelCall call = weight_product_call(dy, w, fused);
     const std::string text{name};
     OpSpec spec{.name = text,
@@ -413,50 +410,47 @@ void BlockBuilder::weight_product(std::string_view name,
         ops.kernel(call, spec);
         return;
     }
-    const bool handed_over = state_of(layouts, w).hands_over_gradients;
-    const std::int64_t elements = experts * rows * columns;
-    const TensorId product = handed_over ? w.gradient : made_gradient(text, w, elements);
+    const TensorId product = made_gradient(text, w, activation_dtype());
     spec.writes = {product};
     if (w.transposed) {
         spec.transposed.push_back(product);
     }
     ops.kernel(call, spec);
-    if (!handed_over) {
-        accumulate_gradient(text, product, w, elements);
-    }
+    add_made_gradient(text, product, w, activation_dtype());
 }
 
-// What a product of a weight's gradient makes, before it is added to w.gradient.
-TensorId BlockBuilder::made_gradient(const std::string& text,
-                                     const Parameter& w,
-                                     std::int64_t elements) {
+TensorId BlockBuilder::made_gradient(const std::string& text, const Parameter& w, Dtype dtype) {
+    if (state_of(layouts, w).hands_over_gradients && !w.used_twice) {
+        return w.gradient;
+    }
     return ops.tables().tensor({.name = text,
                                 .parameter = {},
-                                .dtype = activation_dtype(),
+                                .dtype = dtype,
                                 .kind = TensorKind::gradients,
                                 .lifetime = plan.clear_lp_grads ? Lifetime::slot : Lifetime::step,
                                 .global_shape = w.shape,
                                 .layout = w.gradient_layout,
-                                .bytes = Bytes{elements * size_bytes(activation_dtype())}});
+                                .bytes = Bytes{elements_of_gradient(w) * size_bytes(dtype)}});
 }
 
-void BlockBuilder::accumulate_gradient(const std::string& text,
-                                       TensorId product,
-                                       const Parameter& w,
-                                       std::int64_t elements) {
-    if (plan.autocast) {
-        framework_ops(text + " cast", product, cast_bytes_of(w));
+void BlockBuilder::add_made_gradient(const std::string& text,
+                                     TensorId made,
+                                     const Parameter& w,
+                                     Dtype dtype) {
+    if (made == w.gradient) {
+        return;
     }
+    if (plan.autocast && dtype != Dtype::fp32) {
+        framework_ops(text + " cast", made, cast_bytes_of(w));
+    }
+    const std::int64_t elements = elements_of_gradient(w);
     if (!plan.clear_lp_grads) {
-        operators_of_kept_gradient(text, product, elements);
+        operators_of_kept_gradient(text, made, elements);
     }
-    const Value dw{.tensor = product,
-                   .pieces = 1,
-                   .layout = w.layout,
-                   .shape = w.shape,
-                   .dtype = activation_dtype()};
+    const Value dw{
+        .tensor = made, .pieces = 1, .layout = w.layout, .shape = w.shape, .dtype = dtype};
     kernel(text + " accumulate",
-           gradient_accumulate(elements, activation_dtype(), plan.gradient_dtype),
+           gradient_accumulate(elements, dtype, plan.gradient_dtype),
            Cause::memory_bound_kernels,
            {&dw},
            {},

@@ -85,6 +85,7 @@ struct Parameter {
     TensorId gradient{};        // the backward pass adds to it
     TensorId gradient_shard{};  // the persistent part of the gradient: the same tensor, or a shard
     bool in_16_bits = false;    // its products stay in 16 bits with FP8 recipes, too
+    bool used_twice = false;    // a pass of its chunk makes two gradients of it, which add up
     bool of_experts() const { return shape.size() > kExpert; }
     // Whether products read a copy that is gathered for each use.
     bool gathered() const { return weight != stored; }
@@ -302,6 +303,10 @@ public:
     Value as_quantised(Value x, const Parameter& w);
     // dw += x^T dy.
     void weight_product(std::string_view name, const Value& x, const Value& dy, Parameter& w);
+    // What a pass makes of w's gradient by itself, of `dtype`: w.gradient where its unit hands that
+    // over, else a tensor that add_made_gradient() adds to w.gradient.
+    TensorId made_gradient(const std::string& text, const Parameter& w, Dtype dtype);
+    void add_made_gradient(const std::string& text, TensorId made, const Parameter& w, Dtype dtype);
     // db += column sums of dy.
     void bias_gradient(std::string_view name, const Value& dy, Parameter& bias);
 
@@ -339,11 +344,9 @@ private:
                             const Parameter& w,
                             const GemmExtent& extent,
                             std::int64_t chunks) const;
-    TensorId made_gradient(const std::string& text, const Parameter& w, std::int64_t elements);
-    void accumulate_gradient(const std::string& text,
-                             TensorId product,
-                             const Parameter& w,
-                             std::int64_t elements);
+    std::int64_t elements_of_gradient(const Parameter& w) const {
+        return local_experts(w) * local_input(w) * local_output(w);
+    }
     void operators_of_kept_gradient(const std::string& text,
                                     TensorId gradient,
                                     std::int64_t elements);

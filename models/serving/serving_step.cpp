@@ -53,11 +53,12 @@ public:
             return {};
         }
         if (stage_ == 0) {
-            add("embedding",
-                embedding_forward(
-                    tokens, model_.hidden_size, ceil_div(model_.vocab_size, tp_), kStream),
-                1);
+            const std::int64_t rows = ceil_div(model_.vocab_size, tp_);
+            add("embedding", embedding_forward(tokens, model_.hidden_size, rows, kStream), 1);
             all_reduce("embedding", 1);
+            if (model_.embed_layernorm) {
+                norm("embedding norm", 1, false);
+            }
         }
         attention_block();
         mlp_block(layers_.all - layers_.experts);
@@ -151,10 +152,10 @@ private:
     }
 
     // The pending branch is added to the stream by the norm's kernel (vLLM's fused_add_rms_norm).
-    void norm(std::string_view name, std::int64_t count) {
+    void norm(std::string_view name, std::int64_t count, bool adds = true) {
         const NormWork& work =
             model_.normalization == Normalization::layernorm ? kLayerNorm : kRmsNorm;
-        add(name, norm_forward(work, shape_.tokens, model_.hidden_size, kStream, true), count);
+        add(name, norm_forward(work, shape_.tokens, model_.hidden_size, kStream, adds), count);
     }
 
     void all_reduce(std::string_view name, std::int64_t count) {

@@ -84,7 +84,8 @@ std::int64_t parameters_with(const Transformer& model, std::int64_t experts) {
 
 std::int64_t embedding_parameters(const Transformer& model) {
     const bool learned = model.position_embedding == PositionEmbedding::learned;
-    return (model.vocab_size + (learned ? model.seq_length : 0)) * model.hidden_size;
+    return (model.vocab_size + (learned ? model.seq_length : 0)) * model.hidden_size +
+           (model.embed_layernorm ? norm_parameters(model) : 0);
 }
 
 std::int64_t output_parameters(const Transformer& model) {

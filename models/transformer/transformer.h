@@ -22,7 +22,7 @@ struct Transformer {
     std::int64_t num_query_groups = 0;
     std::int64_t kv_channels = 0;  // width of a head
     std::int64_t seq_length = 0;
-    std::int64_t vocab_size = 0;        // padded
+    std::int64_t vocab_size = 0;  // padded
     Normalization normalization = Normalization::layernorm;
     PositionEmbedding position_embedding = PositionEmbedding::learned;
     Activation activation = Activation::gelu;
@@ -30,7 +30,8 @@ struct Transformer {
     // activation clamps in its own kernel.
     double activation_func_clamp_value = 0;
     bool add_bias_linear = true;
-    bool tied_embeddings = true;        // embedding and output layer share their weight
+    bool tied_embeddings = true;   // embedding and output layer share their weight
+    bool embed_layernorm = false;  // a norm behind the embedding of tokens (BLOOM)
     // Attention and MLP read the same normed input and are added together
     bool parallel_block = false;
     double dropout = 0;

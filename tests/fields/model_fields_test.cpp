@@ -78,6 +78,7 @@ TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
          [](Scenario& s) { s.model.qk_pos_emb_head_dim = 64; },
          give_latent_attention},
         {"v_head_dim", [](Scenario& s) { s.model.v_head_dim = 64; }, give_latent_attention},
+        {"embed_layernorm", [](Scenario& s) { s.model.embed_layernorm = true; }},
         {"qk_layernorm", [](Scenario& s) { s.model.qk_layernorm = true; }},
     };
     expect_effects<Transformer>(rows, base(), kAnswers);

@@ -211,10 +211,17 @@ const Row kPlanRows[] = {
          s.plan.gradient_accumulation_fusion = false;
          s.plan.clear_lp_grads = false;
      }},
+    {"dense_embedding_gradient", [](Scenario& s) { s.plan.dense_embedding_gradient = true; }},
     {"gradient_dtype", [](Scenario& s) { s.plan.gradient_dtype = Dtype::bf16; }},
     {"lazy_module_loading", [](Scenario& s) { s.plan.lazy_module_loading = false; }},
     {"deallocate_pipeline_outputs",
      [](Scenario& s) { s.plan.deallocate_pipeline_outputs = false; }},
+    {"partition_pipeline_outputs",
+     [](Scenario& s) { s.plan.partition_pipeline_outputs = true; },
+     [](Scenario& s) {
+         s.plan.sequence_parallel = false;
+         s.plan.deallocate_pipeline_outputs = false;
+     }},
     {"pipeline_engine_groups", [](Scenario& s) { s.plan.pipeline_engine_groups = true; }},
     {"cuda_launch_blocking", [](Scenario& s) { s.plan.cuda_launch_blocking = true; }},
     {"grad_reduce_dtype", [](Scenario& s) { s.plan.grad_reduce_dtype = Dtype::bf16; }},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Key names and defaults: the configuration classes of Hugging Face transformers (Phi3Config,
-// GemmaConfig, Gemma2Config, GPTNeoXConfig, FalconConfig, OPTConfig).
+// GemmaConfig, Gemma2Config, GPTNeoXConfig, FalconConfig, OPTConfig, BloomConfig).
 #include "scenarios/format/read/hf_families.h"
 
 #include <fmt/format.h>
@@ -167,13 +167,37 @@ void translate_opt(HfTranslator& to) {
     to.tie(true);
 }
 
+// Names of the first checkpoints (n_embed, num_attention_heads) and of BloomConfig.
+void translate_bloom(HfTranslator& to) {
+    const auto either = [&](const char* first, const char* second, const char* key) {
+        if (!to.copy(first, key)) {
+            to.require(second, key);
+        }
+    };
+    either("num_hidden_layers", "n_layer", "num_layers");
+    either("n_embed", "hidden_size", "hidden_size");
+    either("num_attention_heads", "n_head", "num_attention_heads");
+    to.require("vocab_size", "vocab_size");
+    to.copy("seq_length", "seq_length");
+    if (to.flag("apply_residual_connection_post_layernorm", false)) {
+        refuse(to, "apply_residual_connection_post_layernorm", "no model key says it");
+    }
+    say(to, "gelu", "layernorm", "none");
+    to.leave_out("positions, which bloom adds to the scores (ALiBi): no model key says it");
+    to.constant("embed_layernorm", "true");
+    to.constant("add_bias_linear", "true");
+    to.copy_or_assume("hidden_dropout", "dropout", "0.0", "BloomConfig's hidden_dropout");
+    to.tie(true);
+}
+
 using Translate = void (*)(HfTranslator&);
 constexpr std::pair<std::string_view, Translate> kFamilies[] = {{"phi3", translate_phi3},
                                                                 {"gemma", translate_gemma},
                                                                 {"gemma2", refuse_gemma2},
                                                                 {"gpt_neox", translate_gpt_neox},
                                                                 {"falcon", translate_falcon},
-                                                                {"opt", translate_opt}};
+                                                                {"opt", translate_opt},
+                                                                {"bloom", translate_bloom}};
 
 }  // namespace
 

@@ -122,6 +122,13 @@ constexpr Irrelevant kIrrelevant[] = {
     {"output_router_logits", kOutputs},
     {"ep_size", "plan.expert_model_parallel_size says it"},
     {"initial_context_length", kPositions},
+    {"offset_alibi", kPositions},
+    {"bias_dropout_fusion", kInBlocks},
+    {"masked_softmax_fusion", kInBlocks},
+    {"attention_softmax_in_fp32", kInBlocks},
+    {"skip_bias_add", kInBlocks},
+    {"skip_bias_add_qkv", kInBlocks},
+    {"slow_but_exact", kInBlocks},
     {"quantization_config", "of the released weights; plan.precision says how to train"},
 };
 

@@ -52,6 +52,7 @@ constexpr std::string_view kWordsOfOptions[] = {
     "fused_rmsnorm",
     "untied_embeddings",
     "tied_embeddings",
+    "embed_layernorm",
     "cuda_launch_blocking",
     "embedding_and_loss_as_layers",
     "cuda_graphs",

@@ -65,6 +65,7 @@ void set_model(const PublishedCase& row,
     }
     model.tied_embeddings =
         has(words, "tied_embeddings") || (!llama_style && !has(words, "untied_embeddings"));
+    model.embed_layernorm = has(words, "embed_layernorm");
     model.parallel_block = has(words, "parallel_block");
     model.sliding_window = integer_of(words, "sliding_window");
     model.sliding_window_every = std::max<std::int64_t>(1, integer_of(words, "swa_every"));

@@ -62,6 +62,22 @@ TEST(Memory, OutputsThatAStageKeepsAreOneForEachMicroBatchInFlight) {
     EXPECT_EQ(in_use(3, false), in_use(3, true));
 }
 
+// A part of each output waits for its backward pass, which gathers it: one is whole at a time.
+TEST(Memory, PartsOfOutputsAreKeptWhereRanksShareThem) {
+    ParallelPlan plan{.tensor_model_parallel_size = 2,
+                      .pipeline_model_parallel_size = 4,
+                      .micro_batch_size = kBatch,
+                      .global_batch_size = 8 * kBatch,
+                      .recompute_granularity = Recompute::full,
+                      .deallocate_pipeline_outputs = false};
+    const auto in_use = [&](bool parts, std::size_t stage) {
+        plan.partition_pipeline_outputs = parts;
+        return memory_of(small_model(8), plan, stage).in_use.count();
+    };
+    EXPECT_EQ(in_use(false, 0) - in_use(true, 0), 3 * 2 * kSbh / 2);
+    EXPECT_EQ(in_use(false, 3), in_use(true, 3));
+}
+
 // DeepSpeed's PipelineEngine has two buffers of the last stage's fp32 logits, and those of a
 // micro-batch exist before they take a buffer. A copy that the loss makes lies in one of them.
 TEST(Memory, LogitsThatThePipelineKeepsAreOfItsLastStage) {

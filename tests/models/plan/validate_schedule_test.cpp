@@ -82,5 +82,19 @@ TEST(ValidateSchedule, ModulesBehindTheLastLayerAreNotGatheredByUnit) {
         complains(check_paired_schedule(model, plan, 1), "plan.zero_quantized_gradients", "int4"));
 }
 
+TEST(ValidateSchedule, PartsAreOfOutputsThatAreKeptAndSentInParts) {
+    const Transformer model = small_experts();
+    ParallelPlan plan{.partition_pipeline_outputs = true};
+    EXPECT_TRUE(complains(check_paired_schedule(model, plan, 1),
+                          "plan.partition_pipeline_outputs",
+                          "frees its output"));
+    plan.deallocate_pipeline_outputs = false;
+    EXPECT_TRUE(check_paired_schedule(model, plan, 1).empty());
+    plan.scatter_gather_tensors_in_pipeline = false;
+    EXPECT_TRUE(complains(check_paired_schedule(model, plan, 1),
+                          "plan.partition_pipeline_outputs",
+                          "sends its whole output"));
+}
+
 }  // namespace
 }  // namespace orrery

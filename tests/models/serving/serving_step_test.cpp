@@ -373,5 +373,15 @@ TEST(ServingStep, AdaptersAreTwoSmallProductsOfEachProjection) {
     EXPECT_EQ(bytes, 2 * 32 * (weights + inputs + 2 * outputs + 2 * 7 * 32 * 16));
 }
 
+TEST(ServingStep, ANormOfTheEmbeddingRunsOnce) {
+    Transformer model = llama3_8b();
+    const BatchShape shape{.tokens = 4, .chunks = {{.new_tokens = 4}}};
+    const std::size_t without = serving_ops(model, {}, shape, 0).size();
+    model.embed_layernorm = true;
+    const std::vector<ServingOp> ops = serving_ops(model, {}, shape, 0);
+    EXPECT_EQ(ops.size(), without + 1);
+    EXPECT_EQ(kernel_of(ops, "embedding norm").kind, KernelKind::rmsnorm_forward);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -142,5 +142,20 @@ TEST(HfFamilies, AWordEmbeddingOfAnotherSizeIsRefused) {
               std::string::npos);
 }
 
+// The keys of bigscience/bloom-560m: 559,214,592 parameters, of which 2 * 1024 norm the embedding.
+TEST(HfFamilies, BloomNormsItsEmbedding) {
+    const std::string bloom = R"("model_type": "bloom", "n_layer": 24, "n_embed": 1024,
+        "num_attention_heads": 16, "vocab_size": 250880, "seq_length": 2048, "offset_alibi": 100)";
+    const Transformer model = hf_model("{" + bloom + "}");
+    EXPECT_TRUE(model.embed_layernorm);
+    EXPECT_TRUE(model.tied_embeddings);
+    EXPECT_EQ(model.position_embedding, PositionEmbedding::none);
+    EXPECT_EQ(num_parameters(model), 559'214'592);
+    EXPECT_NE(translated("{" + bloom + "}")->changes.front().find("ALiBi"), std::string::npos);
+    EXPECT_NE(family_errors("{" + bloom + R"(, "apply_residual_connection_post_layernorm": true})")
+                  .find("apply_residual_connection_post_layernorm true"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery

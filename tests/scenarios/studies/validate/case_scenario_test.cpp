@@ -85,6 +85,13 @@ TEST(CaseScenario, MegaScaleRowsAreTheShippedScenarios) {
     }
 }
 
+TEST(CaseScenario, AFeatureIsANormOfTheEmbedding) {
+    PublishedCase row = training().at("MS-256-S");
+    EXPECT_FALSE(scenario_of(row, shipped()).value().model.embed_layernorm);
+    row.features += ";embed_layernorm";
+    EXPECT_TRUE(scenario_of(row, shipped()).value().model.embed_layernorm);
+}
+
 TEST(CaseScenario, FabricWordsBecomeFabrics) {
     PublishedCase row;
     row.num_gpus = 64;
