@@ -56,6 +56,7 @@ struct ServingCase {
     std::int64_t max_num_seqs = 0;  // 0: not stated, also for the next two
     std::int64_t max_num_batched_tokens = 0;
     double memory_share = 0;
+    std::int64_t cache_tokens = 0;  // the cache of a server holds, by the notes; 0: what fits
     std::int64_t draft_tokens = 0;  // that one more layer of the model proposes in each step
     bool cold_start = false;        // no warm-up before the run but for one request
     double power_cap_w = 0;

@@ -195,6 +195,7 @@ std::vector<ServingPoolSpec> pools_of(const ServingCase& row) {
 // engine hold per data-parallel rank.
 void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpec& pool) {
     const ServingEngine& engine = scenario.serving.engine;
+    pool.limits.num_blocks = row.cache_tokens / pool.limits.block_size;
     pool.limits.prompt_batching_steps = mlperf_prompt_batching(row);
     pool.limits.long_prefill_token_threshold = mlperf_prompt_chunk(row);
     const std::optional<EngineLimits> limits =

@@ -111,5 +111,15 @@ TEST(ServingCases, NotesTellPromptsOfAnEarlierRun) {
     EXPECT_EQ(repeated("sglang-deepseek-v3.1-mi300x-993-8131-c64"), 320);
 }
 
+// dstack states the longest context that its H100's cache holds, and none of its MI300X.
+TEST(ServingCases, NotesTellTheTokensOfTheCache) {
+    const auto cases = read_serving_cases((kPublished / "serving_blind.csv").string()).value();
+    const auto of_cache = [&](const char* family) {
+        return std::ranges::find(cases, family, &ServingCase::family)->cache_tokens;
+    };
+    EXPECT_EQ(of_cache("dstack-llama-3.1-405b-h100"), 91'680);
+    EXPECT_EQ(of_cache("dstack-llama-3.1-405b-mi300x"), 0);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -170,6 +170,26 @@ TEST(ServingSetUp, AStepOfWholePromptsHoldsTheLongest) {
     EXPECT_EQ(tokens(), 32'768);
 }
 
+// A stated cache stands for the one that fits the memory.
+TEST(ServingSetUp, AStatedCacheHasItsBlocks) {
+    ServingCase row = closed_row();
+    const auto limits = [&] { return set_up(row)->scenario.serving.pools[0].limits; };
+    EXPECT_EQ(limits().num_blocks, 0);
+    row.cache_tokens = 91'680;
+    EXPECT_EQ(limits().num_blocks * limits().block_size, 91'680);
+}
+
+// Engines' times hold on the host of a DGX H100. PyTorch's launches are the same in both engines
+// of 2023 and 2024.
+TEST(ServingSetUp, EarlyReleasesOfVllmLaunchAlike) {
+    ServingCase row = closed_row();
+    const auto launch = [&](const char* engine) {
+        row.engine = engine;
+        return set_up(row)->scenario.serving.engine.host_per_launch;
+    };
+    EXPECT_EQ(launch("vllm-2024"), launch("vllm-2023"));
+}
+
 // Its benchmark gives the engine tokens; users send text to a server.
 TEST(ServingSetUp, TheBenchmarkOfTensorRtLlmHasNoFrontEnd) {
     ServingCase row = closed_row();
