@@ -20,7 +20,7 @@ std::string without_costs(const std::string& json) {
 }
 
 std::string answer(const std::string& before, const std::string& scenario) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Ran ran = run_shell(
         before + " '" ORRERY_PROGRAM "' simulate " + kRoot + scenario + " --json", folder.path());
     EXPECT_EQ(ran.status, 0) << scenario << "\n" << ran.err;

@@ -33,7 +33,7 @@ protected:
         return run_shell("git -c user.name=n -c user.email=e " + words, folder_.path() / "tree");
     }
 
-    TemporaryFolder folder_;
+    TestFolder folder_;
 };
 
 TEST_F(BuildIdentityScript, IsOfTheSourcesThatDecideResults) {

@@ -53,7 +53,7 @@ TEST(CommandLine, HelpOfACommandIsTheSameInBothSpellings) {
 }
 
 TEST(CommandLine, ADashIsStandardInputAndOutput) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Ran ran =
         run_shell("$ORRERY init --model gpt-2-124m --node laptop-2gpu | $ORRERY simulate - --csv -",
                   folder.path());
@@ -73,7 +73,7 @@ TEST(CommandLine, ADashIsStandardInputAndOutput) {
 }
 
 TEST(CommandLine, ATableComesThroughAPipeAndAProductGoesThroughOne) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string table = ORRERY_SOURCE_DIR "/scenarios/catalogue/published/collectives.csv";
     const std::string csv = "validate - --format csv";
     const Ran piped = run_shell("$ORRERY " + csv + " < '" + table + "'", folder.path());
@@ -104,7 +104,7 @@ TEST(CommandLine, AnOldKeyWorksAndSaysSo) {
 }
 
 TEST(CommandLine, AReaderThatHasSeenEnoughIsNoError) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Ran ran = run_shell(
         "trap '' PIPE; { $ORRERY catalogue --json; echo $? > status; } | "
         "true; cat status",
@@ -143,7 +143,7 @@ TEST(CommandLine, WrongUseEndsWithStatusTwoAndNothingOnStandardOutput) {
 // It is signalled when its simulations have begun, long before the million of them.
 TEST(CommandLine, ASignalEndsASearchWithTheBestPlanSoFar) {
     for (const char* signal : {"INT", "TERM"}) {
-        const TemporaryFolder folder;
+        const TestFolder folder;
         const Ran ran = run_shell(
             "set -m\n"  // or the shell has it ignore SIGINT
             "$ORRERY search '" ORRERY_SOURCE_DIR
@@ -167,7 +167,7 @@ TEST(CommandLine, ASignalEndsASearchWithTheBestPlanSoFar) {
 
 // A space of 1.5 million plans takes seconds to list.
 TEST(CommandLine, ASignalEndsTheListingOfASearch) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Ran ran = run_shell(
         "set -m\n"  // or the shell has it ignore SIGINT
         "$ORRERY search '" ORRERY_SOURCE_DIR
@@ -184,7 +184,7 @@ TEST(CommandLine, ASignalEndsTheListingOfASearch) {
 
 // The signal ends the run on its way, and no other one begins.
 TEST(CommandLine, ASignalEndsAProfile) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Ran ran = run_shell(
         "set -m\n"  // or the shell has it ignore SIGINT
         "$ORRERY profile --device cpu --nproc 1 -o p.csv & profile=$!\n"
@@ -199,7 +199,7 @@ TEST(CommandLine, ASignalEndsAProfile) {
 
 // What is printed does not get into a file that took the number of the closed output.
 TEST(CommandLine, AClosedOutputIsAnErrorOfAnyCommand) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     for (const std::string command : {"search", "simulate"}) {
         const Ran ran = run_shell("$ORRERY " + command +
                                       " '" ORRERY_SOURCE_DIR
@@ -215,7 +215,7 @@ TEST(CommandLine, AClosedOutputIsAnErrorOfAnyCommand) {
 
 // A database, tokens, weights and folders: no file called '-' is made.
 TEST(CommandLine, WhatNoPipeTakesIsNotWrittenToStandardOutput) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string scenarios = "'" ORRERY_SOURCE_DIR "/scenarios/'";
     for (const std::string& command :
          {"sweep " + scenarios + "sweep-70b-plans.yaml -o -",
@@ -237,7 +237,7 @@ TEST(CommandLine, WhatNoPipeTakesIsNotWrittenToStandardOutput) {
 }
 
 TEST(CommandLine, AnErrorInAFileNamesItsPlace) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     write_file(folder.path() / "typo.yaml", "cluster:\n  nodse: 1\n");
     const Ran ran = run_orrery("simulate " + (folder.path() / "typo.yaml").string());
     EXPECT_EQ(ran.status, 2);
@@ -349,7 +349,7 @@ TEST(CommandLine, JsonHasTheKindOfEveryKeyThatProgramsRead) {
 }
 
 TEST(CommandLine, BrokenTablesEndValidateWithStatusTwo) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string file = (folder.path() / "cases.csv").string();
     for (const std::string& text : {std::string{},
                                     std::string{"case,family\nA,b\n"},
@@ -373,7 +373,7 @@ TEST(CommandLine, MessagesThatNobodyTakesChangeNoStatus) {
 
 TEST(CommandLine, AFullDiskOrAnUnwritableTraceIsAnError) {
     EXPECT_EQ(run_orrery("simulate " + kSmall + " --json >/dev/full").status, 2);
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string trace = (folder.path() / "no/such/folder/t.trace").string();
     const Ran ran = run_orrery("simulate " + kSmall + " --trace " + trace);
     EXPECT_EQ(ran.status, 2);
@@ -382,7 +382,7 @@ TEST(CommandLine, AFullDiskOrAnUnwritableTraceIsAnError) {
 }
 
 TEST(CommandLine, ATraceIsWrittenWhole) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string trace = (folder.path() / "step.trace").string();
     const Ran ran = run_orrery("simulate " + kSmall + " --trace " + trace);
     ASSERT_EQ(ran.status, 0) << ran.err;

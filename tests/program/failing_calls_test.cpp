@@ -83,8 +83,8 @@ protected:
         EXPECT_TRUE(weights(steps) == expected) << what;
     }
 
-    TemporaryFolder folder_;
-    TemporaryFolder counts_;
+    TestFolder folder_;
+    TestFolder counts_;
 };
 
 struct Failure {

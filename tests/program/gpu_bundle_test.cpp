@@ -20,7 +20,7 @@ protected:
         return (folder_.path() / below).string();
     }
 
-    TemporaryFolder folder_;
+    TestFolder folder_;
 };
 
 TEST_F(GpuBundle, StartsWhereThereIsNothingElse) {

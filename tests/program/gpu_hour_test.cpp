@@ -77,7 +77,7 @@ protected:
     std::string calls;
 
 private:
-    TemporaryFolder folder_;
+    TestFolder folder_;
 };
 
 TEST_F(GpuHour, RunsEveryStageIntoAtMostEightFiles) {

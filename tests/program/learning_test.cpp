@@ -59,7 +59,7 @@ TEST(BigramConditionalEntropy, IsThatOfKnownTexts) {
 }
 
 TEST(Learning, ProcessesInAnyLayoutLearnMoreThanWhichByteFollowsWhich) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string text = sentences(300'000);
     write_file(folder.path() / "text", text);
     write_file(folder.path() / "s.yaml",

@@ -21,7 +21,7 @@ std::string tiny(std::uint32_t ranks) {
 // Recorded on two ranks, drawn, compared with what a profile of this very scenario predicts, and
 // made a profile of. All parts of the comparison are there on both sides.
 TEST(MeasuredRuns, OfTwoProcessesAreRecordedDrawnComparedAndCalibrated) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string at = folder.path().string() + "/";
     write_file(folder.path() / "text", std::string(4096, 'x') + std::string(4096, 'y'));
     write_file(folder.path() / "s.yaml", tiny(2));
@@ -60,11 +60,12 @@ TEST(MeasuredRuns, OfTwoProcessesAreRecordedDrawnComparedAndCalibrated) {
 
 // A measurement writes nothing into the files of the scenario's own job.
 TEST(MeasuredRuns, AProfileLeavesTheJobsFilesAlone) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string at = folder.path().string() + "/";
     write_file(folder.path() / "text", std::string(4096, 'x') + std::string(4096, 'y'));
     std::string job = tiny(1);
-    job.replace(job.rfind("}\n"), 2,
+    job.replace(job.rfind("}\n"),
+                2,
                 ", checkpoint_folder: run, checkpoint_interval: 4, log_file: log.jsonl,"
                 " tensorboard_folder: curves, sample_interval: 4}\n");
     write_file(folder.path() / "s.yaml", job);
@@ -82,7 +83,7 @@ TEST(MeasuredRuns, AProfileLeavesTheJobsFilesAlone) {
 }
 
 TEST(MeasuredRuns, AClusterThatWasDiscoveredTrains) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string at = folder.path().string() + "/";
     const Ran found = run_orrery("discover --device cpu -o " + at + "c.yaml");
     ASSERT_EQ(found.status, 0) << found.err;

@@ -85,7 +85,7 @@ TEST(PageInBrowser, DrawsItselfAndCanBeWorked) {
     if (!has_browser()) {
         GTEST_SKIP() << "no chromium here";
     }
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string page = (folder.path() / "page.html").string();
     const Ran made = run_orrery(
         "simulate scenarios/gpt3-175b-1024-a100.yaml --set network=analytic --html " + page);
@@ -129,7 +129,7 @@ TEST(PageInBrowser, FitsOnATelephone) {
     if (!has_browser()) {
         GTEST_SKIP() << "no chromium here";
     }
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string page = (folder.path() / "page.html").string();
     const Ran made = run_orrery(
         "simulate scenarios/gpt3-175b-1024-a100.yaml --set network=analytic --html " + page);
@@ -167,7 +167,7 @@ TEST(PageInBrowser, PrintsItsPicturesInTheWidthOfThePaper) {
     if (!has_browser()) {
         GTEST_SKIP() << "no chromium here";
     }
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string page = (folder.path() / "page.html").string();
     const Ran made = run_orrery("simulate scenarios/laptop-2gpu.yaml --html " + page);
     ASSERT_EQ(made.status, 0) << made.err;
@@ -212,7 +212,7 @@ TEST(PageInBrowser, EveryStudyDrawsItsCharts) {
     if (!has_browser()) {
         GTEST_SKIP() << "no chromium here";
     }
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string results = (folder.path() / "results.sqlite").string();
     for (const Page& page :
          {Page{"network scenarios/network-clos-64.yaml --size 1MiB..64MiB",

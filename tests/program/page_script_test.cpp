@@ -30,7 +30,7 @@ TEST(PageScript, TheMemoryChartStacksTheKindsAndReadsOutEachKindsOwnBytes) {
     if (run_shell("command -v node", "/").status != 0) {
         GTEST_SKIP() << "no node here";
     }
-    const TemporaryFolder folder;
+    const TestFolder folder;
     write_file(folder.path() / "script.js", std::string{kTake} + R"(
 const GiB = 2 ** 30;
 const series = stackedSeries([{ name: "weights", values: [1 * GiB, 1 * GiB] },
@@ -52,7 +52,7 @@ TEST(PageScript, ACellOfAHeatMapIsNamed) {
     if (run_shell("command -v node", "/").status != 0) {
         GTEST_SKIP() << "no node here";
     }
-    const TemporaryFolder folder;
+    const TestFolder folder;
     write_file(folder.path() / "script.js", std::string{kTake} + R"(
 const row = { name: "host_memory", values: [0.25, 1] };
 console.log(readCell({}, { ...row, cells: ["a -> b", "b -> a"] }, 0));
@@ -68,7 +68,7 @@ TEST(PageScript, MarksOfAnAxisOfSharesDiffer) {
     if (run_shell("command -v node", "/").status != 0) {
         GTEST_SKIP() << "no node here";
     }
-    const TemporaryFolder folder;
+    const TestFolder folder;
     write_file(folder.path() / "script.js", std::string{kTake} + R"(
 console.log(marksOf("share", [0, 0.2, 0.4]).join(), marksOf("share", [0.942, 0.943, 0.944]).join(),
   marksOf("share", [0.9475, 0.95]).join(), marksOf("s", [1, 2]).join());

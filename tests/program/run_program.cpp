@@ -25,7 +25,7 @@ std::string quoted(const std::string& word) {
 }  // namespace
 
 Ran run_shell(const std::string& command, const fs::path& folder, int limit_s) {
-    const TemporaryFolder files;
+    const TestFolder files;
     write_file(files.path() / "command", command);
     const auto file = [&](const char* name) { return quoted(files.path() / name); };
     const std::string line = "cd " + quoted(folder) +
@@ -42,7 +42,7 @@ Ran run_orrery(const std::string& arguments) {
     return run_shell("exec " + quoted(ORRERY_PROGRAM) + " " + arguments, ORRERY_SOURCE_DIR);
 }
 
-TemporaryFolder::TemporaryFolder() {
+TestFolder::TestFolder() {
     std::string name = (fs::temp_directory_path() / "orrery-test-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) {
         throw std::runtime_error("cannot make a folder like " + name);
@@ -50,7 +50,7 @@ TemporaryFolder::TemporaryFolder() {
     path_ = name;
 }
 
-TemporaryFolder::~TemporaryFolder() {
+TestFolder::~TestFolder() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
 }

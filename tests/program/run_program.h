@@ -21,12 +21,12 @@ Ran run_shell(const std::string& command, const std::filesystem::path& folder, i
 Ran run_orrery(const std::string& arguments);
 
 // A new empty folder, removed with this.
-class TemporaryFolder {
+class TestFolder {
 public:
-    TemporaryFolder();
-    ~TemporaryFolder();
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    TestFolder();
+    ~TestFolder();
+    TestFolder(const TestFolder&) = delete;
+    TestFolder& operator=(const TestFolder&) = delete;
     const std::filesystem::path& path() const { return path_; }
 
 private:

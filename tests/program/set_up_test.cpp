@@ -74,7 +74,7 @@ protected:
     std::string calls;
 
 private:
-    TemporaryFolder folder_;
+    TestFolder folder_;
 };
 
 TEST_F(SetUp, BuildsOnFirstUseAndBecomesTheProgramWhereItWasCalled) {

@@ -32,7 +32,7 @@ protected:
     std::string points(const std::string& table) const {
         return run_shell("sort " + table, folder_.path()).out;
     }
-    TemporaryFolder folder_;
+    TestFolder folder_;
 };
 
 TEST_F(UnderSlurm, AnArraysTasksShareAStudyAndMergeGivesItWhole) {

@@ -35,7 +35,7 @@ std::string weights(const fs::path& folder) {
 
 const std::string& undisturbed() {
     static const std::string kept = [] {
-        const TemporaryFolder folder;
+        const TestFolder folder;
         const Ran ran = run_orrery(supervised(folder.path(), faults("")));
         EXPECT_EQ(ran.status, 0) << ran.err;
         return weights(folder.path());
@@ -47,7 +47,7 @@ const std::string& undisturbed() {
 void expect_same_weights(const std::string& faults_of_drill,
                          const std::string& policies,
                          const std::string& stops) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Ran ran = run_orrery(supervised(folder.path(), faults(faults_of_drill) + policies));
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_NE(ran.out.find(stops), std::string::npos) << ran.out;
@@ -75,7 +75,7 @@ TEST(SupervisedTraining, AStepThatNeverEndsIsDiagnosed) {
 
 // Without a word about detection the supervisor looks before ranks give up.
 TEST(SupervisedTraining, AHangIsExplainedWithDefaultDetection) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Ran ran = run_orrery(
         supervised(folder.path(),
                    faults("{step: 12, at: \"node:0\", kind: gpu_hang}") +
@@ -146,7 +146,7 @@ TEST(SupervisedTraining, AfterTheLossOfAllCopiesItIsTheStore) {
 
 // With three of four the sums have another order: the weights are others.
 TEST(SupervisedTraining, ItGoesOnWithThoseWhoAreLeftAndGrowsBack) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Ran ran =
         run_orrery(supervised(folder.path(),
                               faults("{step: 13, at: \"node:2\", kind: node_crash}") +
@@ -159,7 +159,7 @@ TEST(SupervisedTraining, ItGoesOnWithThoseWhoAreLeftAndGrowsBack) {
 }
 
 TEST(SupervisedTraining, TheLogReplaysToTheSameActions) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string more =
         faults(
             "{step: 7, at: \"node:1\", kind: node_crash}, "
@@ -177,7 +177,7 @@ TEST(SupervisedTraining, TheLogReplaysToTheSameActions) {
 }
 
 TEST(SupervisedTraining, AStoreThatIsDownForAWhileStopsNobody) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Ran ran = run_orrery(
         supervised(folder.path(), faults("{step: 8, kind: store_outage, duration: {mean: 1 h}}")));
     EXPECT_EQ(ran.status, 0) << ran.err;
@@ -186,7 +186,7 @@ TEST(SupervisedTraining, AStoreThatIsDownForAWhileStopsNobody) {
 }
 
 TEST(SupervisedTraining, ASlowNodeIsDrained) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Ran ran = run_orrery(
         supervised(folder.path(),
                    faults("{step: 2, at: \"node:1\", kind: slow_gpu, factor: 20}") +
@@ -211,7 +211,7 @@ TEST(SupervisedTraining, TestsBeforeARestartFindTheSlowHost) {
 
 // A process that gets half of its core's time: its ops are recorded, and the heat map names it.
 TEST(SupervisedTraining, TheHeatMapOfARunNamesTheRankThatIsHeldUp) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Ran ran =
         run_shell("tests/program/held_up_rank.sh 2 " + folder.path().string(), ORRERY_SOURCE_DIR);
     EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
@@ -232,7 +232,7 @@ TEST(SupervisedTraining, TheHeatMapOfARunNamesTheRankThatIsHeldUp) {
 }
 
 TEST(SupervisedTraining, FaultsAreRefusedWhereItIsNoDrill) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Ran ran = run_orrery(supervised(folder.path(), "--set job.drill=false"));
     EXPECT_EQ(ran.status, 2);
     EXPECT_NE(ran.err.find("not marked as a drill"), std::string::npos) << ran.err;

@@ -42,7 +42,7 @@ protected:
         return run_shell("orrery='" ORRERY_PROGRAM "'\n" + script, folder_.path(), 100);
     }
 
-    TemporaryFolder folder_;
+    TestFolder folder_;
 };
 
 std::int64_t lines(const std::string& text) {

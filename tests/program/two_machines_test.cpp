@@ -61,7 +61,7 @@ protected:
     }
     Ran run(const std::string& script) const { return on_machines(kBegin + script); }
     std::string file(const std::string& name) const { return read_file(folder_.path() / name); }
-    TemporaryFolder folder_;
+    TestFolder folder_;
 
 private:
     Ran on_machines(const std::string& script) const {

@@ -7,8 +7,8 @@
 
 #include "runtime/checkpoint.h"
 #include "runtime/state/checkpoint_choice.h"
-#include "tests/runtime/temporary_folder.h"
 #include "tests/runtime/tiny_model.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -30,7 +30,7 @@ std::unique_ptr<Trainer> tiny_trainer(const TrainingJob& job) {
 }
 
 TEST(CheckpointOnSignal, SavesTheStepThatIsDoneAndStops) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const TrainingJob job{.steps = 9, .checkpoint_folder = folder.path()};
     const auto trainer = tiny_trainer(job);
     CheckpointOnSignal stop{job};
@@ -47,7 +47,7 @@ TEST(CheckpointOnSignal, SavesTheStepThatIsDoneAndStops) {
 }
 
 TEST(CheckpointOnSignal, BeforeTheFirstStepThereIsNothingToSave) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const TrainingJob job{.steps = 9, .checkpoint_folder = folder.path()};
     const auto trainer = tiny_trainer(job);
     CheckpointOnSignal stop{job};

@@ -6,7 +6,7 @@
 
 #include "runtime/state/safetensors.h"
 #include "tests/runtime/held_ranks.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -75,7 +75,7 @@ std::int64_t loaded_step(const std::filesystem::path& folder) {
 }
 
 TEST(Checkpoint, IsLoadedAsItWasSaved) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     EXPECT_EQ(loaded_step(folder.path()), -1);
     ASSERT_TRUE(save(disk(), folder / "run", 5));
     EXPECT_EQ(loaded_step(folder / "run"), 5);
@@ -107,23 +107,23 @@ void expect_intact(const std::filesystem::path& folder, std::int64_t second, boo
 }
 
 TEST(Checkpoint, AFailureAnywhereLeavesTheLastGoodOne) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     expect_intact(folder / "run", 10, false);
 }
 
 TEST(Checkpoint, ACrashAnywhereLeavesTheLastGoodOne) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     expect_intact(folder / "run", 10, true);
 }
 
 TEST(Checkpoint, ACrashWhileOneOfTheSameStepIsReplacedLeavesOne) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     expect_intact(folder / "run", 5, true);
     expect_intact(folder / "run", 5, false);
 }
 
 TEST(Checkpoint, AFailedAttemptLeavesNoFiles) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     ASSERT_TRUE(save(disk(), folder.path(), 5));
     FailingDisk failing{2, false};  // remove, create, write
     const auto saved = save(failing, folder.path(), 10);
@@ -134,7 +134,7 @@ TEST(Checkpoint, AFailedAttemptLeavesNoFiles) {
 }
 
 TEST(Checkpoint, AFolderThatCannotBeMadeIsAnError) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     write_text(folder / "file", "");
     const auto saved = save(disk(), folder / "file/run", 5);
     ASSERT_FALSE(saved);
@@ -143,7 +143,7 @@ TEST(Checkpoint, AFolderThatCannotBeMadeIsAnError) {
 
 // Whatever byte of a file changes, loading tells; no part of a damaged file is taken for good.
 TEST(Checkpoint, DamageIsFound) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     ASSERT_TRUE(save(disk(), folder.path(), 5));
     const auto path = folder / "step-000005/rank-00000.safetensors";
     const std::string good = read_text(path);
@@ -169,7 +169,7 @@ TEST(Checkpoint, DamageIsFound) {
 }
 
 TEST(Checkpoint, OfAnotherRunIsAnErrorThatNamesWhatDiffers) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     ASSERT_TRUE(save(disk(), folder.path(), 5));
     RunState other = tiny_run_state(0);
     other.model.num_layers = 3;
@@ -184,7 +184,7 @@ TEST(Checkpoint, OfAnotherRunIsAnErrorThatNamesWhatDiffers) {
 }
 
 TEST(Checkpoint, AParameterThatItLacksIsNamed) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     HeldRank saved{{}, 0, false};
     ASSERT_TRUE(save_checkpoint(disk(), folder.path(), tiny_run_state(1), {}, saved.parameters()));
     HeldRank rank{{}, 0, true};
@@ -195,7 +195,7 @@ TEST(Checkpoint, AParameterThatItLacksIsNamed) {
 }
 
 TEST(FindCheckpoint, TellsWhereThereIsNone) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     EXPECT_EQ(find_checkpoint(folder.path()).error().what, "holds no checkpoint");
     write_text(folder / "latest", "step-000007\n");
     EXPECT_NE(find_checkpoint(folder.path()).error().what.find("is not there"), std::string::npos);
@@ -227,7 +227,7 @@ void save_ranks(const std::filesystem::path& folder, RankLayout layout) {
 }
 
 TEST(Checkpoint, IsLoadedByRanksOfAnyOtherLayout) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const RankLayout layouts[] = {
         {1, 1}, {2, 1}, {1, 3}, {3, 2}, {2, 4}, {1, 5, true}, {2, 3, true}};
     for (const RankLayout from : layouts) {
@@ -250,7 +250,7 @@ TEST(Checkpoint, IsLoadedByRanksOfAnyOtherLayout) {
 }
 
 TEST(Checkpoint, ARankThatFailsKeepsAllFromNamingIt) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     ASSERT_TRUE(save(disk(), folder.path(), 5));
     HeldRank rank{{}, 0, true};
     int turn = 0;

@@ -9,8 +9,8 @@
 
 #include "runtime/state/safetensors.h"
 #include "runtime/state/training_state.h"
-#include "tests/runtime/temporary_folder.h"
 #include "tests/runtime/tiny_model.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -278,7 +278,7 @@ TEST(HuggingFaceLoss, OfAnExportedFileIsTheExecutorsLoss) {
     mixtral.num_experts = 4;
     mixtral.moe_ffn_hidden_size = 12;
     for (const Transformer& model : {tiny_gpt(), tiny_llama(), mixtral}) {
-        const TemporaryFolder folder;
+        const TestFolder folder;
         const ParallelPlan plan = tiny_plan().launched_from_cpp();
         TinyRun run{model, plan};
         ASSERT_TRUE(run.executor().run_forward());

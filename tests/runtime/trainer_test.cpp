@@ -8,8 +8,8 @@
 
 #include "runtime/state/held_parameters.h"
 #include "tests/runtime/communication/local_ranks.h"
-#include "tests/runtime/temporary_folder.h"
 #include "tests/runtime/tiny_model.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -194,7 +194,7 @@ std::vector<double> losses_of(Trainer& trainer, int steps) {
 }
 
 TEST(Trainer, ResumedRunHasTheBitsOfOneThatNeverStopped) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     TrainingJob job = sixty_steps();
     job.checkpoint_folder = folder.path();
     const auto straight = trainer_of(job);
@@ -219,7 +219,7 @@ TEST(Trainer, ResumedRunHasTheBitsOfOneThatNeverStopped) {
 }
 
 TEST(Trainer, ARunThatIsDoneHasNoStepsLeftAndOneOfAnotherSeedCannotResume) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     TrainingJob job = sixty_steps();
     job.checkpoint_folder = folder.path();
     job.steps = 2;
@@ -236,7 +236,7 @@ TEST(Trainer, ARunThatIsDoneHasNoStepsLeftAndOneOfAnotherSeedCannotResume) {
 }
 
 TEST(Train, SavesAtTheIntervalAndAtTheEnd) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     TrainingJob job = sixty_steps();
     job.steps = 5;
     job.eval_steps = 0;
@@ -262,7 +262,7 @@ TEST(Train, SavesAtTheIntervalAndAtTheEnd) {
 }
 
 TEST(Train, StopsWhereACheckpointCannotBeWritten) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     write_text(folder / "file", "");
     TrainingJob job = sixty_steps();
     job.steps = 3;

@@ -12,8 +12,8 @@
 #include "runtime/state/held_parameters.h"
 #include "runtime/trainer.h"
 #include "tests/runtime/communication/local_ranks.h"
-#include "tests/runtime/temporary_folder.h"
 #include "tests/runtime/tiny_model.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -205,7 +205,7 @@ std::map<std::string, std::vector<float>> contents(const Case& own,
 TEST(UnevenShards, GoOnAfterACheckpointWithTheBitsOfARunThatNeverStopped) {
     for (const Case& own : cases()) {
         SCOPED_TRACE(own.name);
-        const TemporaryFolder folder;
+        const TestFolder folder;
         const auto straight = run(own, {}, 2 * kSteps, folder / "straight");
         auto losses = run(own, {}, kSteps, folder / "first");
         for (const double loss : run(own, folder / "first", kSteps, folder / "second")) {
@@ -222,7 +222,7 @@ TEST(UnevenShards, GoOnAfterACheckpointWithTheBitsOfARunThatNeverStopped) {
 TEST(UnevenShards, BecomeAnotherLayoutAndBack) {
     for (const Case& own : cases()) {
         SCOPED_TRACE(own.name);
-        const TemporaryFolder folder;
+        const TestFolder folder;
         const Case one{own.name, own.model, alone(own.plan)};
         run(own, {}, kSteps, folder / "many");
         run(one, folder / "many", 0, folder / "one");
@@ -243,7 +243,7 @@ TEST(UnevenShards, BecomeAnotherLayoutAndBack) {
 TEST(UnevenShards, LeaveThePaddingOfTheStateAlone) {
     const Transformer model = tiny_gpt();
     const ParallelPlan plan = plan_of(7, ShardingStrategy::optim);
-    const TemporaryFolder folder;
+    const TestFolder folder;
     run_as_ranks(7, [&](std::unique_ptr<Transport> transport) {
         auto trainer =
             Trainer::create(model, plan, job_in(folder.path()), squares(), transport.get());

@@ -14,7 +14,7 @@
 #include "scenarios/report/recording_json.h"
 #include "scenarios/studies/measure/predicted_run.h"
 #include "scenarios/studies/measure/recorded_run.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 

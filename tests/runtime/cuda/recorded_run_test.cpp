@@ -11,7 +11,7 @@
 #include "scenarios/studies/measure/observed_costs.h"
 #include "scenarios/studies/measure/predicted_run.h"
 #include "tests/runtime/cuda/simulated_training.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

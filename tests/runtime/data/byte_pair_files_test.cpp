@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "runtime/data/byte_pair_encoding.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
 
 TEST(BytePairFiles, HaveTheFormOfHuggingFace) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const BytePairEncoding encoding{
         {{byte_token(' '), byte_token('t')}, {byte_token('"'), byte_token('\n')}, {256, 257}}};
     ASSERT_TRUE(encoding.save(folder.path()));
@@ -19,7 +19,7 @@ TEST(BytePairFiles, HaveTheFormOfHuggingFace) {
 }
 
 TEST(BytePairFiles, ComeBackAsTheyWere) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     std::string text;
     for (int i = 0; i < 300; ++i) {
         text += "# über das Wetter " + std::to_string(i) + "\t\x80\n";
@@ -36,7 +36,7 @@ TEST(BytePairFiles, ComeBackAsTheyWere) {
 }
 
 TEST(BytePairFiles, NameTheLineThatIsWrong) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     EXPECT_FALSE(BytePairEncoding::open(folder.path()));
     write_text(folder / "merges.txt", "#version: 0.2\na b\nab zz\n");
     const Result<BytePairEncoding> wrong = BytePairEncoding::open(folder.path());

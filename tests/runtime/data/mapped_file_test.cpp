@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/data/mapped_file.h"
 
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
 
 TEST(MappedFile, HasTheBytesOfTheFile) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     write_text(folder / "a", "bytes");
     const auto file = MappedFile::open(folder / "a");
     ASSERT_TRUE(file);
@@ -16,7 +16,7 @@ TEST(MappedFile, HasTheBytesOfTheFile) {
 }
 
 TEST(MappedFile, TellsWhyAFileCannotBeMapped) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     write_text(folder / "empty", "");
     EXPECT_EQ(MappedFile::open(folder / "empty").error().what, "is empty");
     EXPECT_EQ(MappedFile::open(folder.path()).error().what, "is not a file");

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -16,7 +16,7 @@ TEST(Tokenizer, ByBytesIdsAreBytes) {
 }
 
 TEST(Tokenizer, IsTheFirstThatAFolderHas) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::vector<std::filesystem::path> folders{folder / "none", folder.path()};
     EXPECT_TRUE(Tokenizer::find(folders)->by_bytes());
     const Tokenizer encoding{BytePairEncoding::train("aa aa aa", 300)};

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "runtime/state/crc32c.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -52,7 +52,7 @@ TEST(EventFile, AnEventIsAMessageOfProtocolBuffers) {
 }
 
 TEST(EventFile, BeginsWithItsVersionAndGrowsByARecordAStep) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::filesystem::path runs = folder / "runs";
     {
         Result<EventFile> file = EventFile::create(runs);
@@ -78,7 +78,7 @@ TEST(EventFile, BeginsWithItsVersionAndGrowsByARecordAStep) {
 }
 
 TEST(EventFile, SaysWhereItCannotBeWritten) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     write_text(folder / "file", "x");
     const Result<EventFile> wrong = EventFile::create(folder / "file");
     ASSERT_FALSE(wrong);

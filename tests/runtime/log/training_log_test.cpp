@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "runtime/trainer.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
 
 TEST(TrainingLog, IsAJsonObjectALine) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     TrainingJob job;
     job.log_file = folder / "log";
     for (int run = 0; run < 2; ++run) {  // the second is appended

@@ -5,13 +5,13 @@
 
 #include <fstream>
 
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
 
 TEST(HostMachine, ReadsWhatTheKernelSays) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     std::filesystem::create_directories(folder.path() / "proc");
     std::ofstream{folder.path() / "proc/cpuinfo"}
         << "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 9654\n"
@@ -26,7 +26,7 @@ TEST(HostMachine, ReadsWhatTheKernelSays) {
 }
 
 TEST(HostMachine, NeedsNoneOfIt) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const HostMachine machine = host_machine(folder.path());
     EXPECT_EQ(machine.cpu, "CPU");
     EXPECT_EQ(machine.sockets, 1U);

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <random>
 
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -32,7 +32,7 @@ RankRecording made_up(std::uint32_t seed) {
 }
 
 TEST(Recording, ReadsBackWhatItWrites) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
         ASSERT_TRUE(write_recording(folder.path(), rank, made_up(rank)));
     }
@@ -63,7 +63,7 @@ TEST(Recording, MovesEveryTimeByTheClocksOffset) {
 }
 
 TEST(Recording, BadFilesAreErrorsWithTheirLine) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     EXPECT_FALSE(read_recording(folder.path(), 0));
     const std::string steps =
         "step,begin_ns,end_ns,loss_ns,cpu_ns,preemptions,arena_bytes,resident_bytes\n";

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "tests/runtime/held_ranks.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(StoreProbe, TimesAreThoseAStoreCanHaveAndNothingIsLeft) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const fs::path place = folder / "run";
     const auto begin = std::chrono::steady_clock::now();
     const auto times = probe_store(place, tiny_run_state(7), 1 << 20);
@@ -29,7 +29,7 @@ TEST(StoreProbe, TimesAreThoseAStoreCanHaveAndNothingIsLeft) {
 
 // 64 TiB are not written: 16 MiB are, and what they take counts four million times.
 TEST(StoreProbe, AnyAmountIsAskedForByASmallPart) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const auto few = probe_store(folder.path(), tiny_run_state(7), 1 << 20);
     const auto many = probe_store(folder.path(), tiny_run_state(7), std::int64_t{1} << 46);
     ASSERT_TRUE(few && many);

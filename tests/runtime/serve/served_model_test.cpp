@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "runtime/state/training_state.h"
-#include "tests/runtime/temporary_folder.h"
 #include "tests/runtime/tiny_model.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
 
 TEST(ServedModel, ACheckpointAndItsExportHaveTheSameWeights) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Transformer model = tiny_llama();
     TinyRun run{model, tiny_plan()};
     const RunState state{.model = model, .precision = "fp32", .step = 4};

@@ -7,7 +7,7 @@
 
 #include "runtime/state/file_system.h"
 #include "tests/runtime/held_ranks.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -26,7 +26,7 @@ std::int64_t chosen(const fs::path& folder, std::int64_t most = INT64_MAX, std::
 }
 
 TEST(CheckpointChoice, IsTheNewestOfThoseAllowed) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     EXPECT_EQ(chosen(folder.path()), -1);
     EXPECT_EQ(chosen(folder / "nowhere"), -1);
     for (const std::int64_t step : {5, 10, 15}) {
@@ -39,7 +39,7 @@ TEST(CheckpointChoice, IsTheNewestOfThoseAllowed) {
 }
 
 TEST(CheckpointChoice, WhatAnEarlierRunLeftIsNotOfThisOne) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     ASSERT_TRUE(save(folder.path(), 60));
     const auto now = fs::file_time_type::clock::now();
     fs::last_write_time(folder / "step-000060", now - std::chrono::seconds{5});
@@ -51,7 +51,7 @@ TEST(CheckpointChoice, WhatAnEarlierRunLeftIsNotOfThisOne) {
 
 // Every bit of every file of the newest checkpoint, one after the other.
 TEST(CheckpointChoice, AnyFlippedBitIsFoundAndThePreviousOneIsTaken) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     ASSERT_TRUE(save(folder.path(), 5));
     ASSERT_TRUE(save(folder.path(), 10));
     const fs::path file = folder / "step-000010/rank-00000.safetensors";
@@ -74,7 +74,7 @@ TEST(CheckpointChoice, AnyFlippedBitIsFoundAndThePreviousOneIsTaken) {
 }
 
 TEST(CheckpointChoice, AnyTruncatedFileIsPassedOver) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     ASSERT_TRUE(save(folder.path(), 5));
     ASSERT_TRUE(save(folder.path(), 10));
     const fs::path file = folder / "step-000010/rank-00000.safetensors";
@@ -151,7 +151,7 @@ private:
 
 TEST(CheckpointChoice, NoStateThatACrashLeavesIsBad) {
     // In memory, where there is such a place: thousands of files wait for a disk.
-    const TemporaryFolder own;
+    const TestFolder own;
     const fs::path memory = fs::path{"/dev/shm"} / own.path().filename();
     std::error_code error;
     const bool in_memory = fs::create_directories(memory, error) || fs::exists(memory, error);

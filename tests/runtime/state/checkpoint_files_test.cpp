@@ -2,7 +2,7 @@
 #include "runtime/state/checkpoint_files.h"
 
 #include "tests/runtime/held_ranks.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -17,7 +17,7 @@ RunState saved_in(const std::filesystem::path& folder, bool master) {
 }
 
 TEST(CheckpointFiles, TellTheRun) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const RunState saved = saved_in(folder.path(), false);
     const auto files = CheckpointFiles::open(folder / "step-000003");
     ASSERT_TRUE(files);
@@ -30,7 +30,7 @@ TEST(CheckpointFiles, TellTheRun) {
 }
 
 TEST(CheckpointFiles, WholeWeightsAreThoseOfTheMasterIfThereIsOne) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     for (const bool master : {false, true}) {
         saved_in(folder.path(), master);
         auto files = CheckpointFiles::open(folder / "step-000003");
@@ -45,7 +45,7 @@ TEST(CheckpointFiles, WholeWeightsAreThoseOfTheMasterIfThereIsOne) {
 }
 
 TEST(CheckpointFiles, AnotherShapeOrTypeIsAnError) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     saved_in(folder.path(), false);
     auto files = CheckpointFiles::open(folder / "step-000003");
     ASSERT_TRUE(files);
@@ -63,7 +63,7 @@ TEST(CheckpointFiles, AnotherShapeOrTypeIsAnError) {
 
 // A file whose checksum is good, but which is no rank's file.
 TEST(CheckpointFiles, ForeignFilesAreErrors) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     EXPECT_FALSE(CheckpointFiles::open(folder.path()));
     ASSERT_TRUE(
         write_safetensors(disk(), folder.path() / checkpoint_file_name(0), {}, {{"format", "pt"}}));
@@ -72,7 +72,7 @@ TEST(CheckpointFiles, ForeignFilesAreErrors) {
 }
 
 TEST(CheckpointFiles, AMissingRankIsAnErrorWhenItIsNeeded) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const RankLayout layout{.tensor_parallel = 2, .sharers = 1};
     HeldRank rank{layout, 0, false};
     ASSERT_TRUE(save_checkpoint(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/state/file_system.h"
 
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -11,7 +11,7 @@ FileSystem::Pieces pieces_of(const std::string& text) {
 }
 
 TEST(Disk, WritesRenamesAndRemoves) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     EXPECT_TRUE(disk().create_folder(folder / "a/b"));
     EXPECT_TRUE(disk().create_folder(folder / "a/b"));
     const std::string one = "one ";
@@ -28,7 +28,7 @@ TEST(Disk, WritesRenamesAndRemoves) {
 }
 
 TEST(Disk, FailuresAreErrorsThatNameThePath) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     write_text(folder / "file", "x");
     EXPECT_EQ(disk().create_folder(folder / "file/b").error().where, (folder / "file/b").string());
     EXPECT_EQ(disk().write_file(folder / "none/file", {}).error().where,

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -17,7 +17,7 @@ void write(const fs::path& path, const std::string& text) {
     std::ofstream{path} << text;
 }
 
-TrainingJob job_in(const TemporaryFolder& folder) {
+TrainingJob job_in(const TestFolder& folder) {
     TrainingJob job;
     job.checkpoint_folder = folder / "run";
     job.log_file = folder / "log.jsonl";
@@ -35,14 +35,14 @@ void leave_a_run(const TrainingJob& job) {
 }
 
 TEST(RunClaim, NothingIsInTheWayOfAFirstRun) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     EXPECT_TRUE(RunClaim::make(job_in(folder), RunBegin::anew));
     EXPECT_TRUE(fs::is_directory(folder / "run"));
     EXPECT_TRUE(RunClaim::make({}, RunBegin::anew));
 }
 
 TEST(RunClaim, AnEarlierRunIsToldAndKept) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const TrainingJob job = job_in(folder);
     leave_a_run(job);
     const auto claim = RunClaim::make(job, RunBegin::anew);
@@ -56,7 +56,7 @@ TEST(RunClaim, AnEarlierRunIsToldAndKept) {
 }
 
 TEST(RunClaim, OverwritingDeletesWhatARunHasMadeAndNoMore) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const TrainingJob job = job_in(folder);
     leave_a_run(job);
     const auto claim = RunClaim::make(job, RunBegin::overwrite);
@@ -72,7 +72,7 @@ TEST(RunClaim, OverwritingDeletesWhatARunHasMadeAndNoMore) {
 }
 
 TEST(RunClaim, WeightsThatARunBeginsWithAreNotDeleted) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     TrainingJob job = job_in(folder);
     leave_a_run(job);
     job.initial_weights = job.checkpoint_folder / "step-000020/model.safetensors";
@@ -82,7 +82,7 @@ TEST(RunClaim, WeightsThatARunBeginsWithAreNotDeleted) {
 }
 
 TEST(RunClaim, TwoRunsAtOnceInOneFolderAreOneTooMany) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     TrainingJob job = job_in(folder);
     {
         const auto first = RunClaim::make(job, RunBegin::anew);
@@ -101,7 +101,7 @@ TEST(RunClaim, TwoRunsAtOnceInOneFolderAreOneTooMany) {
 }
 
 TEST(RunClaim, OneFolderForAllIsLockedOnce) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     TrainingJob job = job_in(folder);
     job.tensorboard_folder = job.checkpoint_folder;
     job.log_file = job.checkpoint_folder / "log.jsonl";
@@ -109,7 +109,7 @@ TEST(RunClaim, OneFolderForAllIsLockedOnce) {
 }
 
 TEST(RunClaim, AFolderThatCannotBeIsAnErrorAndADeviceNone) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     TrainingJob job;
     job.log_file = "/dev/null";
     EXPECT_TRUE(RunClaim::make(job, RunBegin::anew));

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -31,7 +31,7 @@ std::vector<TensorToStore> two_tensors(const std::vector<float>& a,
 }
 
 TEST(Safetensors, AreReadAsTheyWereWritten) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::vector<float> a{1.5f, -0.0f, std::bit_cast<float>(0x7FC00001U)};
     const std::vector<float> b{3.0f, -65504.0f};
     const auto stored = stored_floats(b, "BF16");
@@ -50,7 +50,7 @@ TEST(Safetensors, AreReadAsTheyWereWritten) {
 
 // The format as an independent reader has it: offsets written out by hand.
 TEST(Safetensors, HaveThePublishedForm) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string data{"\x00\x00\x80\x3f\x00\x3c", 6};
     write_text(folder / "f",
                with_length(R"({"h":{"dtype":"F16","shape":[1],"data_offsets":[4,6]},)"
@@ -63,7 +63,7 @@ TEST(Safetensors, HaveThePublishedForm) {
 }
 
 TEST(Safetensors, BrokenFilesAreErrors) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const auto path = folder / "f";
     EXPECT_NE(error_of(path, "short").find("it is too short"), std::string::npos);
     EXPECT_NE(error_of(path, std::string(8, '\xff')).find("header is too long"), std::string::npos);
@@ -76,7 +76,7 @@ TEST(Safetensors, BrokenFilesAreErrors) {
 
 // Whatever bytes a good file loses or changes, opening it and reading its floats ends.
 TEST(Safetensors, NoDamageCrashesTheReader) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::vector<float> a{1, 2, 3};
     const auto b = stored_floats(std::vector<float>{4, 5}, "BF16");
     ASSERT_TRUE(write_safetensors(disk(), folder / "f", two_tensors(a, b), {{"k", "v"}}));
@@ -104,7 +104,7 @@ TEST(Safetensors, NoDamageCrashesTheReader) {
 }
 
 TEST(Safetensors, IntegersAreNoWeights) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::vector<std::byte> bytes(4);
     ASSERT_TRUE(write_safetensors(disk(), folder / "f", {{"i", "I32", {1}, bytes}}));
     const auto file = Safetensors::open(folder / "f");

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <vector>
 
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 TEST(TierFile, KeepsWhatIsWrittenAndHasNoName) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const auto path = folder.path() / "made";
     auto file = TierFile::create(path, 10'000);
     ASSERT_TRUE(file) << file.error().to_string();
@@ -39,7 +39,7 @@ TEST(TierFile, KeepsWhatIsWrittenAndHasNoName) {
 }
 
 TEST(TierFile, SaysWhatIsWrongWithTheFolder) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const auto none = TierFile::create({}, 10);
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().where, "job.offload_folder");
@@ -50,7 +50,7 @@ TEST(TierFile, SaysWhatIsWrongWithTheFolder) {
 
 // A limit on the size of files stands for a disk that is full.
 TEST(TierFile, AFullDiskIsAnErrorAtTheBeginning) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
     const auto handler = std::signal(SIGXFSZ, SIG_IGN);

@@ -7,8 +7,8 @@
 #include "runtime/state/safetensors.h"
 #include "runtime/state/weight_names.h"
 #include "tests/runtime/communication/local_ranks.h"
-#include "tests/runtime/temporary_folder.h"
 #include "tests/runtime/tiny_model.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -59,7 +59,7 @@ std::vector<float> weights_of(TinyRun& run) {
 }
 
 TEST(ResumeTraining, GoesOnAsIfItHadNeverStopped) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     for (const Transformer& model : {tiny_gpt(), tiny_llama()}) {
         for (const ParallelPlan& plan : {tiny_plan(), bf16_plan(), bf16_only_plan()}) {
             TinyRun straight{model, plan};
@@ -85,7 +85,7 @@ TEST(ResumeTraining, GoesOnAsIfItHadNeverStopped) {
 
 // What the one kind of run keeps the other can't make up.
 TEST(ResumeTraining, WithOtherMasterCopiesIsAnError) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Transformer model = tiny_gpt();
     TinyRun saved{model, bf16_plan()};
     const RunState before = state_of(model, bf16_plan(), 5);
@@ -101,7 +101,7 @@ TEST(ResumeTraining, WithOtherMasterCopiesIsAnError) {
 TEST(ExportWeights, AreImportedAsTheyWere) {
     for (const Transformer& model : {tiny_gpt(), tiny_llama()}) {
         for (const ParallelPlan& plan : {tiny_plan(), bf16_plan(), bf16_only_plan()}) {
-            const TemporaryFolder folder;
+            const TestFolder folder;
             TinyRun run{model, plan};
             ASSERT_TRUE(save_training(run.executor(), state_of(model, plan, 1), folder.path()));
             const auto file = folder / "model.safetensors";
@@ -125,7 +125,7 @@ TEST(ExportWeights, AreImportedAsTheyWere) {
 }
 
 TEST(ExportWeights, GoWhereALinkLeadsAndKeepTheLink) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     TinyRun run{tiny_gpt(), tiny_plan()};
     const RunState state = state_of(tiny_gpt(), tiny_plan(), 1);
     ASSERT_TRUE(save_training(run.executor(), state, folder.path()));
@@ -137,7 +137,7 @@ TEST(ExportWeights, GoWhereALinkLeadsAndKeepTheLink) {
 }
 
 TEST(ExportWeights, RoundsToTheTypeAskedFor) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     TinyRun run{tiny_gpt(), tiny_plan()};
     const RunState state = state_of(tiny_gpt(), tiny_plan(), 1);
     ASSERT_TRUE(save_training(run.executor(), state, folder.path()));
@@ -155,7 +155,7 @@ TEST(ExportWeights, RoundsToTheTypeAskedFor) {
 }
 
 TEST(ImportWeights, OfAnotherModelChangesNothing) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     TinyRun gpt{tiny_gpt(), tiny_plan()};
     const RunState state = state_of(tiny_gpt(), tiny_plan(), 1);
     ASSERT_TRUE(save_training(gpt.executor(), state, folder.path()));
@@ -169,7 +169,7 @@ TEST(ImportWeights, OfAnotherModelChangesNothing) {
 }
 
 TEST(ExportWeights, NeedsACheckpointOfAModelWithNames) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     EXPECT_FALSE(export_weights(folder.path(), folder / "m", "F32"));
     Transformer model = tiny_gpt();
     model.add_bias_linear = false;
@@ -197,7 +197,7 @@ void as_ranks(const Program& program,
 // share the optimizer's state or the weights too, pipeline stages, tensor-parallel ones, which in
 // the Llama share a key-value head.
 void expect_same_weights_after_two_ranks(const Transformer& model) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     TinyRun one{model, bf16_plan()};
     std::vector<double> losses;
     run_steps(one, 1, 3, losses);
@@ -247,7 +247,7 @@ TEST(ResumeTraining, RanksOfAnotherLayoutGoOnFromTheSameWeights) {
 
 // Two ranks, each with half of the columns of the model's one key-value head.
 TEST(ExportWeights, OfRanksThatShareAKeyValueHeadAreThoseOfOneRank) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const Transformer model = tiny_llama();
     TinyRun one{model, bf16_plan()};
     ASSERT_TRUE(save_training(one.executor(), state_of(model, bf16_plan(), 1), folder / "one"));
@@ -267,7 +267,7 @@ TEST(ExportWeights, OfRanksThatShareAKeyValueHeadAreThoseOfOneRank) {
 }
 
 TEST(SaveTraining, ARankWithoutAFolderFailsOnAll) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     write_text(folder / "file", "");
     ParallelPlan plan = tiny_plan();
     plan.data_parallel_size = 2;

@@ -2,8 +2,8 @@
 #include "runtime/state/upcycling.h"
 
 #include "runtime/state/training_state.h"
-#include "tests/runtime/temporary_folder.h"
 #include "tests/runtime/tiny_model.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -25,7 +25,7 @@ RunState upcycled_state(const Transformer& model, const ParallelPlan& plan) {
 }
 
 TEST(Upcycling, TheFirstLossIsThatOfTheDenseModel) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const ParallelPlan plan = tiny_plan().launched_from_cpp();
     TinyRun dense{tiny_llama(), plan};
     ASSERT_TRUE(save_training(dense.executor(), upcycled_state(tiny_llama(), plan), folder.path()));

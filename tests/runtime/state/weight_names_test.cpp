@@ -5,8 +5,8 @@
 #include <map>
 #include <numeric>
 
-#include "tests/runtime/temporary_folder.h"
 #include "tests/runtime/tiny_model.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -167,7 +167,7 @@ std::string errors_of(const std::filesystem::path& path, const Transformer& mode
 }
 
 TEST(ImportedWeights, GiveWholeParameters) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     File file{tiny_llama()};
     file.write(folder / "f");
     const auto imported = ImportedWeights::open(folder / "f", tiny_llama());
@@ -182,7 +182,7 @@ TEST(ImportedWeights, GiveWholeParameters) {
 }
 
 TEST(ImportedWeights, ThePrefixMayLackAndBuffersArePassedOver) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     File file{tiny_gpt()};
     for (TensorToStore& tensor : file.tensors) {
         tensor.name = tensor.name.substr(std::string{"transformer."}.size());
@@ -194,7 +194,7 @@ TEST(ImportedWeights, ThePrefixMayLackAndBuffersArePassedOver) {
 }
 
 TEST(ImportedWeights, EveryErrorIsListed) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     File file{tiny_llama()};
     file.find("model.norm.weight").name = "model.norm.scale";
     file.find("lm_head.weight").shape = {16, 32};

@@ -6,7 +6,7 @@
 
 #include <bit>
 
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -111,7 +111,7 @@ TEST_F(DrillTest, WhatSlowsANodeLastsUntilItIsRepaired) {
 }
 
 TEST_F(DrillTest, TheStoreComesBack) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     FaultEvent outage = fault(FaultKind::store_outage, 0, 1);
     outage.duration = WallTime::seconds(0.2);
     Drill drill{*member_, {outage}, 0, {}};

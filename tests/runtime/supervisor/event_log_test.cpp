@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
 
 TEST(EventLog, IsAnObjectALine) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const auto log = EventLog::open(folder / "events");
     ASSERT_TRUE(log);
     (*log)->job({.slots = 2, .units = 2}, 3, {"spares"});

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -16,7 +16,7 @@ TEST(MemoryCopies, EachNodeHasAPlaceOfItsOwn) {
 }
 
 TEST(MemoryCopies, DamagedOnesAreNotPutTogether) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const auto memory = memory_of_node(folder.path(), 0) / "step-000004";
     std::filesystem::create_directories(memory);
     write_text(memory / "rank-00000.safetensors", "torn");

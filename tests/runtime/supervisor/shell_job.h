@@ -6,11 +6,11 @@
 
 #include "runtime/supervisor/supervisor.h"
 #include "tests/runtime/supervisor/shell_member.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 
-inline SupervisedJob job_of(const TemporaryFolder& folder, const std::string& on_go) {
+inline SupervisedJob job_of(const TestFolder& folder, const std::string& on_go) {
     SupervisedJob job;
     job.command = shell_member(on_go);
     job.shape = {.slots = 2, .units = 2};

@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-SupervisedJob checked_job_of(const TemporaryFolder& folder, const std::string& on_check) {
+SupervisedJob checked_job_of(const TestFolder& folder, const std::string& on_check) {
     SupervisedJob job = job_of(folder, "");
     job.command = shell_member(
         "tell training 0 1500; if [ $generation = 1 ]; then tell failed 0 -1 'a bug';"
@@ -20,7 +20,7 @@ SupervisedJob checked_job_of(const TemporaryFolder& folder, const std::string& o
 }
 
 TEST(Supervisor, HasAllMembersTestedBeforeTheyTrainAgain) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     SupervisedJob job = checked_job_of(folder, "tell checked;");
     job.predicted_meeting_s = [](std::uint32_t processes) { return 1e-3 * processes; };
     const auto run = supervise(job);
@@ -36,7 +36,7 @@ TEST(Supervisor, HasAllMembersTestedBeforeTheyTrainAgain) {
 }
 
 TEST(Supervisor, WhoIsSlowInTheTestsIsReplacedAndTheNewOneTested) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const auto run = supervise(
         checked_job_of(folder,
                        "if [ $generation = 2 ]; then tell checked 0 0 '1 it is slow;'; else tell "
@@ -49,7 +49,7 @@ TEST(Supervisor, WhoIsSlowInTheTestsIsReplacedAndTheNewOneTested) {
 }
 
 TEST(Supervisor, WhoDiesInTheTestsIsReplaced) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const auto run = supervise(checked_job_of(
         folder,
         "if [ $generation = 2 ] && [ $node = 0 ]; then kill -9 $$; fi;"
@@ -62,7 +62,7 @@ TEST(Supervisor, WhoDiesInTheTestsIsReplaced) {
 
 // It computes for ever, and the other one waits for it.
 TEST(Supervisor, WhoHangsInTheTestsIsReplaced) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const auto run = supervise(checked_job_of(
         folder,
         "if [ $generation = 2 ]; then if [ $rank = 0 ]; then tell beat 0 1 '9 1'; fi;"
@@ -76,7 +76,7 @@ TEST(Supervisor, WhoHangsInTheTestsIsReplaced) {
 // The last report of a node on a dead machine may say that the node waits for another one. Then the
 // supervisor accuses neither, and the processes of the dead node do not get ready again.
 TEST(Supervisor, ANodeThatIsOutOfReachIsReplaced) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string gone = (folder / "gone").string();
     SupervisedJob job =
         job_of(folder,

@@ -11,7 +11,7 @@ namespace orrery {
 namespace {
 
 TEST(Supervisor, FindsWhoHangs) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const auto run = supervise(job_of(
         folder,
         "tell training 0; if [ $generation = 2 ]; then tell done 2;"
@@ -25,7 +25,7 @@ TEST(Supervisor, FindsWhoHangs) {
 // Two nodes are lost and there is one spare: the job waits for a repair and says so again and
 // again.
 TEST(Supervisor, SaysWhatItWaitsFor) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     SupervisedJob job = job_of(
         folder,
         "tell training 0; tell step 1; if [ $generation = 3 ]; then tell step 2; tell done 2;"

@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/runtime/supervisor/shell_job.h"
-#include "tests/runtime/temporary_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
 
 TEST(Supervisor, LetsAHealthyJobEnd) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const auto run =
         supervise(job_of(folder, "tell training 0; tell step 1; tell step 2; tell done 2;"));
     ASSERT_TRUE(run) << run.error().to_string();
@@ -20,7 +20,7 @@ TEST(Supervisor, LetsAHealthyJobEnd) {
 }
 
 TEST(Supervisor, ReplacesTheDeadByASpare) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string stepped = (folder / "stepped").string();  // by node 0
     const auto run =
         supervise(job_of(folder,
@@ -38,7 +38,7 @@ TEST(Supervisor, ReplacesTheDeadByASpare) {
 }
 
 TEST(Supervisor, CallsSomebodyWhenNothingHelps) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     SupervisedJob job = job_of(folder, "tell training 0; tell failed 0 -1 'a bug';");
     job.limits.attempts_max = 3;
     const auto run = supervise(job);
@@ -47,7 +47,7 @@ TEST(Supervisor, CallsSomebodyWhenNothingHelps) {
 }
 
 TEST(Supervisor, AProgramThatCannotStartIsAnError) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     SupervisedJob job = job_of(folder, "");
     job.command = {"false"};
     EXPECT_FALSE(supervise(job));

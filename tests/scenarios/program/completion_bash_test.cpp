@@ -3,7 +3,7 @@
 
 #include "scenarios/program/completion.h"
 #include "tests/program/run_program.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

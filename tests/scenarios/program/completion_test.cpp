@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/program/run_program.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

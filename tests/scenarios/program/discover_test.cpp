@@ -5,7 +5,7 @@
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/program/exit_status.h"
 #include "tests/scenarios/program/command_run.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -10,7 +10,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/train.h"
 #include "tests/scenarios/program/command_run.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace export_test {

@@ -8,7 +8,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/import.h"
 #include "tests/scenarios/program/command_run.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace import_log_test {

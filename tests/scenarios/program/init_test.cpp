@@ -10,7 +10,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/spelling.h"
 #include "tests/scenarios/program/command_run.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -33,9 +33,8 @@ TEST(InitCommand, WritesAScenarioThatIsRight) {
 }
 
 TEST(InitCommand, WritesToStandardOutputWithoutOrWithTheOption) {
-    const CommandRun run = run_command([] {
-        return init_command({.scenario = {.model = "llama-3-8b", .node = "dgx-h100"}});
-    });
+    const CommandRun run = run_command(
+        [] { return init_command({.scenario = {.model = "llama-3-8b", .node = "dgx-h100"}}); });
     EXPECT_EQ(run.status, kExitOk);
     EXPECT_NE(run.out.find("kind: scenario"), std::string::npos) << run.out;
     EXPECT_EQ(run.err, "");  // no file that a next command could be shown

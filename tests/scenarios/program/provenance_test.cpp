@@ -11,7 +11,7 @@
 #include "scenarios/program/exit_status.h"
 #include "tests/scenarios/made_up_run.h"
 #include "tests/scenarios/program/command_run.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -188,9 +188,19 @@ TEST_F(ProvenanceOfCommands, IsInTheJsonAndOnThePageOfEach) {
 // profile trains in processes of its own program: tests/program/measured_runs_test.cpp.
 TEST_F(ProvenanceOfCommands, CoversEveryCommandThatHasJson) {
     // tests/program/schemas_test.py runs these; gpu-bench needs a GPU.
-    std::vector<std::string> tested{
-        "profile", "check", "show",     "diff",     "serve",  "reproduce", "explain-error",
-        "fit",     "merge", "tokenize", "generate", "export", "gpu-bench"};
+    std::vector<std::string> tested{"profile",
+                                    "check",
+                                    "show",
+                                    "diff",
+                                    "serve",
+                                    "reproduce",
+                                    "explain-error",
+                                    "fit",
+                                    "merge",
+                                    "tokenize",
+                                    "generate",
+                                    "export",
+                                    "gpu-bench"};
     for (const Case& one : cases()) {
         tested.push_back(one.words[0]);
     }

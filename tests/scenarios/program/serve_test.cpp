@@ -8,7 +8,7 @@
 
 #include "scenarios/program/exit_status.h"
 #include "tests/scenarios/program/command_run.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -73,12 +73,10 @@ TEST(ServeCommand, WhatCannotBeServedIsAnError) {
     arguments.overrides = {"serving.pools.instances=5"};
     const CommandRun run = serve(arguments);
     EXPECT_NE(run.status, kExitOk);
-    EXPECT_NE(run.err.find("the instances take 40 GPUs, and the cluster has 32"),
-              std::string::npos)
+    EXPECT_NE(run.err.find("the instances take 40 GPUs, and the cluster has 32"), std::string::npos)
         << run.err;
     arguments.overrides = {"serving.pools.tensor_model_parallel_size=1"};
-    EXPECT_NE(serve(arguments).err.find("leave no room for a key-value cache"),
-              std::string::npos);
+    EXPECT_NE(serve(arguments).err.find("leave no room for a key-value cache"), std::string::npos);
     arguments.file = ORRERY_SOURCE_DIR "/scenarios/laptop-2gpu.yaml";
     arguments.overrides = {};
     EXPECT_NE(serve(arguments).err.find("a served load is due"), std::string::npos);

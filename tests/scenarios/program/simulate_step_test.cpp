@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "scenarios/program/simulate.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/program/validate.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace validate_steps_test {

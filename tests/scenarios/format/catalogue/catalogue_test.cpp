@@ -10,7 +10,7 @@
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/sweep/study.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 #include "scenarios/format/provenance/fingerprint.h"
 #include "scenarios/format/specs/scenario.h"
 #include "tests/scenarios/small_scenarios.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

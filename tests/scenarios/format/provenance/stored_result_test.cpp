@@ -6,7 +6,7 @@
 #include "scenarios/format/document/json_document.h"
 #include "scenarios/report/provenance_report.h"
 #include "tests/scenarios/small_scenarios.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

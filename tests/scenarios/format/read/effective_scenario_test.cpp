@@ -12,7 +12,7 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/report/provenance_report.h"
 #include "tests/network/dgx_clusters.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

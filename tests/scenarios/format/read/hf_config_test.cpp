@@ -12,7 +12,7 @@
 #include "scenarios/report/search_clusters.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/format/read/hf_model.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

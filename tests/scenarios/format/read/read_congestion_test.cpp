@@ -5,7 +5,7 @@
 
 #include "scenarios/format/read/reader.h"
 #include "tests/scenarios/sections.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace read_congestion_test {

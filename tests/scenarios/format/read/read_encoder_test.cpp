@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "scenarios/format/read/reader.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -56,9 +56,9 @@ TEST(ReadEncoder, KeysWithoutEffectAreErrors) {
 // What the config.json of a model beside the served one says and a scenario cannot say.
 TEST(ReadEncoder, TheConfigsOfModelsBesideTheServedOneAreRemarkedOn) {
     const TestFolder folder;
-    const std::string config = folder.write(
-        "config.json",
-        R"({"model_type": "llama", "hidden_size": 512, "intermediate_size": 1024,
+    const std::string config =
+        folder.write("config.json",
+                     R"({"model_type": "llama", "hidden_size": 512, "intermediate_size": 1024,
   "num_hidden_layers": 2, "num_attention_heads": 8, "vocab_size": 1024,
   "max_position_embeddings": 577, "novelty": 1})");
     const auto scenario = read_with_encoder(
@@ -70,10 +70,9 @@ TEST(ReadEncoder, TheConfigsOfModelsBesideTheServedOneAreRemarkedOn) {
     for (const char* model : {"serving.encoder.model", "serving.speculation.draft_model"}) {
         const std::string unknown =
             std::string{model} + ".hf_config: not known, and left out: novelty 1";
-        EXPECT_TRUE(std::ranges::any_of(
-            scenario->model_remarks,
-            [&](const std::string& remark) { return remark.starts_with(unknown); }))
-            << unknown;
+        EXPECT_TRUE(std::ranges::any_of(scenario->model_remarks, [&](const std::string& remark) {
+            return remark.starts_with(unknown);
+        })) << unknown;
     }
 }
 

@@ -7,7 +7,7 @@
 
 #include "kernels/csv_rows.h"
 #include "tests/scenarios/sections.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace read_faults_test {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -69,9 +69,7 @@ TEST(ReadRequestTrace, BlocksOfACacheArePartsOrMultiplesOfTheTraces) {
     EXPECT_EQ(shared({.of_trace = 512, .of_cache = 16}, 2040, 1500), (Counts{127, 93, 64}));
     EXPECT_EQ(shared({.of_trace = 512, .of_cache = 1024}, 2048, 1536), (Counts{2, 1, 1}));
     EXPECT_EQ(shared({.of_trace = 512, .of_cache = 0}, 2048, 1536), (Counts{0, 0, 0}));
-    EXPECT_NE(error_of("t.csv",
-                       kTraceHead + "0,9,5,1\n",
-                       {.of_trace = 512, .of_cache = 48})
+    EXPECT_NE(error_of("t.csv", kTraceHead + "0,9,5,1\n", {.of_trace = 512, .of_cache = 48})
                   .find("t.csv:2: error: blocks of 512 tokens of a trace are no blocks of 48"),
               std::string::npos);
 }
@@ -87,11 +85,10 @@ TEST(ReadRequestTrace, TheLargestNumberOfABlockEndsItsRange) {
 
 TEST(ReadRequestTrace, AzuresDatesBecomeSeconds) {
     const TestFolder folder;
-    const auto read = read_request_trace(
-        folder.write("t.csv",
-                     "TIMESTAMP,ContextTokens,GeneratedTokens\n"
-                     "2023-11-30 23:59:58.5000000,374,44\n"
-                     "2023-12-01 00:00:01.7500000,396,109\n"));
+    const auto read = read_request_trace(folder.write("t.csv",
+                                                      "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+                                                      "2023-11-30 23:59:58.5000000,374,44\n"
+                                                      "2023-12-01 00:00:01.7500000,396,109\n"));
     ASSERT_TRUE(read) << read.error().front().to_string();
     EXPECT_EQ((*read)[0].arrival, Time{});
     EXPECT_NEAR((*read)[1].arrival.seconds(), 3.25, 1e-6);

@@ -3,7 +3,7 @@
 
 #include "scenarios/format/read/read_serving.h"
 #include "tests/scenarios/served_text.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

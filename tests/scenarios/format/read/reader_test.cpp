@@ -9,7 +9,7 @@
 #include <string>
 
 #include "network/fabric/cable_list.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -6,7 +6,7 @@
 #include "scenarios/format/read/reader.h"
 #include "tests/network/dgx_clusters.h"
 #include "tests/scenarios/sections.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -13,7 +13,7 @@
 #include "scenarios/studies/replay/replay.h"
 #include "tests/scenarios/each_small_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

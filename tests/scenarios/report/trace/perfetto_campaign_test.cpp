@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "scenarios/report/trace/perfetto_trace.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "scenarios/report/trace/perfetto_messages.h"
 #include "scenarios/report/trace/perfetto_trace.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace perfetto_network_test {

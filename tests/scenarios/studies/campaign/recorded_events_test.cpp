@@ -7,7 +7,7 @@
 
 #include "engine/recovery/policies/policies.h"
 #include "runtime/supervisor/event_log.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

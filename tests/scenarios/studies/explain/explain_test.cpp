@@ -9,7 +9,7 @@
 #include "scenarios/report/explain_report.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -26,8 +26,8 @@ TEST(FitStudy, FitsStepsAndSaysInTheTableHowItWasMade) {
     const TestFolder folder;
     const std::string cases = published(folder, "MS-256-M,");
     const std::string experts = published(folder, "MPF-T3-mixtral-8x22b-", "training_moe.csv");
-    const auto fitted = fit_steps(
-        {.file = cases, .unseen = cases, .experts = experts, .floor = true, .jobs = 1});
+    const auto fitted =
+        fit_steps({.file = cases, .unseen = cases, .experts = experts, .floor = true, .jobs = 1});
     ASSERT_TRUE(fitted) << fitted.error().front().to_string();
     EXPECT_EQ(fitted->fit.samples.size(), 1U);
     EXPECT_EQ(fitted->unseen.families.size(), 1U);

@@ -10,7 +10,7 @@
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/measure/discovered_cluster.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

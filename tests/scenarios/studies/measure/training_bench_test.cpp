@@ -8,7 +8,7 @@
 
 #include "models/plan/flops.h"
 #include "scenarios/format/read/reader.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "scenarios/report/trace/perfetto_messages.h"
 #include "scenarios/studies/replay/chakra_schema.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "scenarios/format/read/read_reproduction.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -12,7 +12,7 @@
 #include "scenarios/studies/validate/published_cases.h"
 #include "tests/scenarios/each_small_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace simulate_scenario_test {

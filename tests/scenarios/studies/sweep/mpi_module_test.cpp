@@ -42,7 +42,7 @@ protected:
                arguments;
     }
 
-    TemporaryFolder folder_;
+    TestFolder folder_;
 };
 
 TEST_F(UnderMpi, NoPointOfAThousandIsLostWhenARankIsKilled) {

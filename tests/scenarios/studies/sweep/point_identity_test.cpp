@@ -5,7 +5,7 @@
 
 #include "scenarios/format/provenance/fingerprint.h"
 #include "scenarios/format/provenance/version.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/studies/sweep/run_point.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace sweep_test {

@@ -93,30 +93,37 @@ TEST(CaseScenario, AFeatureIsANormOfTheEmbedding) {
 }
 
 TEST(CaseScenario, FabricWordsBecomeFabrics) {
-    PublishedCase row;
+    PublishedCase row = training().at("MS-256-M");
+    row.plan = {.tensor_model_parallel_size = 8,
+                .micro_batch_size = 1,
+                .global_batch_size = row.plan.global_batch_size};
     row.num_gpus = 64;
-    row.gpus_per_node = 8;
     row.nic_gbps_per_gpu = 50;
+    const auto fabric = [&row]() -> Result<FabricSpec> {
+        const auto scenario = scenario_of(row, shipped());
+        return scenario ? Result<FabricSpec>{scenario->cluster.fabric}
+                        : unexpected<Error>(scenario.error());
+    };
     row.fabric = "opa-x4";
-    const auto opa = fabric_of(row, shipped());
+    const auto opa = fabric();
     ASSERT_TRUE(opa);
     EXPECT_EQ(opa->nics_per_node, 4U);
     EXPECT_EQ(opa->nic_bandwidth.bits_per_second(), 100'000'000'000);
     row.fabric = "ib-hdr200-rail";
     row.nic_gbps_per_gpu = 100;
-    const auto half = fabric_of(row, shipped());
+    const auto half = fabric();
     ASSERT_TRUE(half);
     EXPECT_EQ(half->kind, FabricKind::rail);
     EXPECT_EQ(half->nic_bandwidth, half->uplink_bandwidth);
     row.fabric = "infiniband";
-    const auto unknown = fabric_of(row, shipped());
+    const auto unknown = fabric();
     ASSERT_FALSE(unknown);
     EXPECT_EQ(unknown.error().what,
               "fabric 'infiniband' begins with none of ib, eth, efa, opa, nvl, unknown");
     row.fabric = "";
-    EXPECT_FALSE(fabric_of(row, shipped()));
+    EXPECT_FALSE(fabric());
     row.num_gpus = 8;
-    EXPECT_TRUE(fabric_of(row, shipped()));
+    EXPECT_TRUE(fabric());
 }
 
 TEST(CaseScenario, ForksOfMegatronHaveItsDropout) {

@@ -10,7 +10,7 @@
 
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/report/memory_report.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

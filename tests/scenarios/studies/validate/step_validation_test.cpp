@@ -9,7 +9,7 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "scenarios/studies/validate/assumed_inputs.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -112,8 +112,8 @@ TEST(StepValidation, AssumedColumnsSpreadWhatSimulationsOfOtherValuesDo) {
 TEST(StepValidation, AssumedColumnsSpreadNothingByTheChanceOfHashedPaths) {
     const auto control = fitted_control(default_catalogue());
     ASSERT_TRUE(control);
-    auto cases = read_published_cases(
-        (default_catalogue() / "published" / "training_more.csv").string());
+    auto cases =
+        read_published_cases((default_catalogue() / "published" / "training_more.csv").string());
     ASSERT_TRUE(cases);
     const auto found = std::ranges::find(*cases, "L3-8k", &PublishedCase::name);
     ASSERT_NE(found, cases->end());

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <map>
 
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

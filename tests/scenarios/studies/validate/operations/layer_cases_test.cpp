@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/base/statistics.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "tests/scenarios/test_folder.h"
+#include "tests/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -12,6 +12,15 @@
 
 namespace orrery {
 
+inline void write_text(const std::filesystem::path& path, const std::string& text) {
+    std::ofstream{path, std::ios::binary} << text;
+}
+inline std::string read_text(const std::filesystem::path& path) {
+    std::ostringstream all;
+    all << std::ifstream{path, std::ios::binary}.rdbuf();
+    return all.str();
+}
+
 class TestFolder {
 public:
     TestFolder() {
@@ -31,14 +40,10 @@ public:
     const std::filesystem::path& path() const { return path_; }
     std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
     std::string write(const std::string& name, const std::string& text) const {
-        std::ofstream{path_ / name, std::ios::binary} << text;
+        write_text(path_ / name, text);
         return (path_ / name).string();
     }
-    std::string text(const std::string& name) const {
-        std::ostringstream all;
-        all << std::ifstream{path_ / name, std::ios::binary}.rdbuf();
-        return all.str();
-    }
+    std::string text(const std::string& name) const { return read_text(path_ / name); }
     std::size_t num_files() const {
         return static_cast<std::size_t>(
             std::distance(std::filesystem::directory_iterator{path_}, {}));
