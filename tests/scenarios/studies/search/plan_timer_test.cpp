@@ -198,7 +198,7 @@ constexpr const char* kNeverChanged[] = {
     "zero_copies_parts",
     "clear_lp_grads",
     "zero_lp_grads",
-    "dense_embedding_gradient",
+    "partition_pipeline_outputs",
     "gradient_bucket_copies",
     "reduce_bucket_size",
     "loss_copies",
