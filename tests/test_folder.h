@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// An empty folder of one test, removed with it.
+// A new empty folder, removed with its object.
 #pragma once
 
-#include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 
 namespace orrery {
@@ -24,11 +25,11 @@ inline std::string read_text(const std::filesystem::path& path) {
 class TestFolder {
 public:
     TestFolder() {
-        const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-        path_ = std::filesystem::path{testing::TempDir()} /
-                (std::string{"orrery-"} + test->test_suite_name() + "-" + test->name());
-        std::filesystem::remove_all(path_);
-        std::filesystem::create_directories(path_);
+        std::string name = (std::filesystem::temp_directory_path() / "orrery-test-XXXXXX").string();
+        if (mkdtemp(name.data()) == nullptr) {
+            throw std::runtime_error("cannot make a folder like " + name);
+        }
+        path_ = name;
     }
     ~TestFolder() {
         std::error_code ignored;

@@ -17,7 +17,7 @@ protected:
         write("scenarios/s.yaml", "name: s");
     }
     void write(const std::string& name, const std::string& text) const {
-        write_file(folder_.path() / "tree" / name, text);
+        write_text(folder_.path() / "tree" / name, text);
     }
     // The source that the script writes.
     std::string identity() const {
@@ -27,7 +27,7 @@ protected:
                                   "/cmake/build_identity.cmake",
                                   folder_.path());
         EXPECT_EQ(ran.status, 0) << ran.err;
-        return read_file(folder_.path() / "out.cpp");
+        return read_text(folder_.path() / "out.cpp");
     }
     Ran git(const std::string& words) const {
         return run_shell("git -c user.name=n -c user.email=e " + words, folder_.path() / "tree");

@@ -161,7 +161,7 @@ TEST(CommandLine, ASignalEndsASearchWithTheBestPlanSoFar) {
         EXPECT_EQ(json["interrupted"], true);
         EXPECT_GE(json["best"].size(), 1u);
         EXPECT_GT(json["pruned"]["interrupted"], 0);
-        EXPECT_NE(read_file(folder.path() / "best.yaml"), "");
+        EXPECT_NE(read_text(folder.path() / "best.yaml"), "");
     }
 }
 
@@ -179,7 +179,7 @@ TEST(CommandLine, ASignalEndsTheListingOfASearch) {
         folder.path());
     EXPECT_EQ(ran.status, 130) << ran.err;
     EXPECT_NE(ran.out.find("of the first"), std::string::npos) << ran.out;
-    EXPECT_NE(read_file(folder.path() / "best.yaml"), "");
+    EXPECT_NE(read_text(folder.path() / "best.yaml"), "");
 }
 
 // The signal ends the run on its way, and no other one begins.
@@ -209,7 +209,7 @@ TEST(CommandLine, AClosedOutputIsAnErrorOfAnyCommand) {
         EXPECT_NE(ran.err.find("standard output: error: can't be written (hint: it is closed)"),
                   std::string::npos)
             << command << ": " << ran.err;
-        EXPECT_TRUE(read_file(folder.path() / "page.html").ends_with("</html>\n")) << command;
+        EXPECT_TRUE(read_text(folder.path() / "page.html").ends_with("</html>\n")) << command;
     }
 }
 
@@ -238,7 +238,7 @@ TEST(CommandLine, WhatNoPipeTakesIsNotWrittenToStandardOutput) {
 
 TEST(CommandLine, AnErrorInAFileNamesItsPlace) {
     const TestFolder folder;
-    write_file(folder.path() / "typo.yaml", "cluster:\n  nodse: 1\n");
+    write_text(folder.path() / "typo.yaml", "cluster:\n  nodse: 1\n");
     const Ran ran = run_orrery("simulate " + (folder.path() / "typo.yaml").string());
     EXPECT_EQ(ran.status, 2);
     EXPECT_NE(ran.err.find("typo.yaml:2:3: error: "), std::string::npos) << ran.err;
@@ -354,7 +354,7 @@ TEST(CommandLine, BrokenTablesEndValidateWithStatusTwo) {
     for (const std::string& text : {std::string{},
                                     std::string{"case,family\nA,b\n"},
                                     std::string("\x7f\x45\x4c\x46\0\0\xff\xfe\n", 9)}) {
-        write_file(file, text);
+        write_text(file, text);
         const Ran ran = run_orrery("validate --json " + file);
         EXPECT_EQ(ran.status, 2) << ran.err;
         EXPECT_EQ(ran.out, "");

@@ -30,7 +30,7 @@ bool every_call() {
 
 class FailingCalls : public ::testing::Test {
 protected:
-    FailingCalls() { write_file(data(), read_file(ORRERY_SOURCE_DIR "/scenarios/train-tiny.txt")); }
+    FailingCalls() { write_text(data(), read_text(ORRERY_SOURCE_DIR "/scenarios/train-tiny.txt")); }
     fs::path data() const { return folder_.path() / "words.txt"; }
 
     // `what`: as in ORRERY_FAIL; empty: nothing fails, and nothing is counted.
@@ -45,7 +45,7 @@ protected:
     }
     // Of the last run, how often each call was made.
     std::map<std::string, int> counts() const {
-        std::istringstream lines{read_file(counts_.path() / "counts")};
+        std::istringstream lines{read_text(counts_.path() / "counts")};
         std::map<std::string, int> all;
         std::string call;
         for (int count = 0; lines >> call >> count;) {
@@ -69,7 +69,7 @@ protected:
         }
     }
     std::string weights(int step) const {
-        return read_file(folder_.path() / "run" / ("step-00000" + std::to_string(step)) /
+        return read_text(folder_.path() / "run" / ("step-00000" + std::to_string(step)) /
                          "rank-00000.safetensors");
     }
     // A training of `steps` steps that is started again ends with these weights.
@@ -179,7 +179,7 @@ TEST_F(FailingCalls, WhatIsWrittenIsWholeOrAnError) {
     const auto made = counts();
     std::map<std::string, std::string> whole;
     for (const std::string& file : files) {
-        whole[file] = read_file(folder_.path() / file);
+        whole[file] = read_text(folder_.path() / file);
         ASSERT_FALSE(whole[file].empty()) << file;
     }
     for (const Failure& failure : kFailures) {
@@ -191,7 +191,7 @@ TEST_F(FailingCalls, WhatIsWrittenIsWholeOrAnError) {
             const Ran ran = run(what, command);
             expect_told(ran, what);
             for (const std::string& file : files) {
-                const std::string text = read_file(folder_.path() / file);
+                const std::string text = read_text(folder_.path() / file);
                 // A page says how long it took.
                 const bool is_page = file == "page.html" && text.ends_with("</html>\n");
                 EXPECT_TRUE(is_page || text == whole[file] || (text.empty() && ran.status == 2))

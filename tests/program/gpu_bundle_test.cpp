@@ -78,17 +78,17 @@ TEST_F(GpuBundle, FitsIntoWhatIsCarried) {
 
 TEST_F(GpuBundle, RemovesNothingButABundle) {
     fs::create_directory(folder_.path() / "mine");
-    write_file(folder_.path() / "mine" / "notes", "keep");
+    write_text(folder_.path() / "mine" / "notes", "keep");
     const Ran refused = bundle("'" ORRERY_BUILD_DIR "' mine");
     EXPECT_EQ(refused.status, 1);
     EXPECT_NE(refused.err.find("mine has files"), std::string::npos) << refused.err;
-    EXPECT_EQ(read_file(folder_.path() / "mine" / "notes"), "keep");
+    EXPECT_EQ(read_text(folder_.path() / "mine" / "notes"), "keep");
     const Ran nothing = bundle("/no/such/build");
     EXPECT_EQ(nothing.status, 1);
     EXPECT_NE(nothing.err.find("build it first"), std::string::npos) << nothing.err;
     // Again over itself.
     ASSERT_EQ(bundle("'" ORRERY_BUILD_DIR "' bundle").status, 0);
-    write_file(folder_.path() / "bundle" / "old", "");
+    write_text(folder_.path() / "bundle" / "old", "");
     ASSERT_EQ(bundle("'" ORRERY_BUILD_DIR "' bundle").status, 0);
     EXPECT_FALSE(fs::exists(in_folder("bundle/old")));
 }

@@ -20,7 +20,7 @@ protected:
         fs::copy(fs::path{ORRERY_SOURCE_DIR} / "scenarios" / "gpu_bench",
                  root() / "scenarios" / "gpu_bench");
         for (const char* file : {"gpt2-124m-1gpu.yaml", "gpt2-124m-h200.yaml"}) {
-            write_file(root() / "scenarios" / file, "");
+            write_text(root() / "scenarios" / file, "");
         }
         // The program writes what it is asked for, and does not end where the state says so.
         program(root() / "bin" / "orrery",
@@ -48,7 +48,7 @@ protected:
     void program(const fs::path& file, const std::string& body) {
         const std::string name = file.filename().string();
         fs::create_directories(file.parent_path());
-        write_file(file,
+        write_text(file,
                    "#!/bin/sh\ncall=\"" + name + " $*\"\necho \"" + name +
                        " [$ORRERY_CUDA_WITHOUT] $*\" >>\"$STATE/calls\"\n"
                        "is() { [ -e \"$STATE/$1\" ] || return 1; while read -r p; do"
@@ -59,18 +59,18 @@ protected:
     }
     // Calls with words like these, a pattern a line.
     void let(const std::string& what, const std::string& pattern) {
-        write_file(folder_.path() / what, pattern);
+        write_text(folder_.path() / what, pattern);
     }
     Ran run(const std::string& stages) {
         const Ran ran = run_shell("export STATE='" + folder_.path().string() + "' PATH='" +
                                       tools().string() + ":/usr/bin:/bin'\n" +
                                       "carried/scenarios/gpu_bench/gpu_hour.sh -o out " + stages,
                                   folder_.path());
-        calls = read_file(folder_.path() / "calls");
+        calls = read_text(folder_.path() / "calls");
         return ran;
     }
     std::string file(const std::string& name) const {
-        return read_file(folder_.path() / "out" / name);
+        return read_text(folder_.path() / "out" / name);
     }
     bool called(const std::string& call) const { return calls.find(call) != std::string::npos; }
 

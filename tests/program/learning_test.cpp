@@ -61,8 +61,8 @@ TEST(BigramConditionalEntropy, IsThatOfKnownTexts) {
 TEST(Learning, ProcessesInAnyLayoutLearnMoreThanWhichByteFollowsWhich) {
     const TestFolder folder;
     const std::string text = sentences(300'000);
-    write_file(folder.path() / "text", text);
-    write_file(folder.path() / "s.yaml",
+    write_text(folder.path() / "text", text);
+    write_text(folder.path() / "s.yaml",
                "cluster: {nodes: 1, node: cpu-4-cores}\n"
                "model: {num_layers: 4, hidden_size: 64, num_attention_heads: 4, seq_length: 64,\n"
                "        vocab_size: 256}\n"

@@ -23,8 +23,8 @@ std::string tiny(std::uint32_t ranks) {
 TEST(MeasuredRuns, OfTwoProcessesAreRecordedDrawnComparedAndCalibrated) {
     const TestFolder folder;
     const std::string at = folder.path().string() + "/";
-    write_file(folder.path() / "text", std::string(4096, 'x') + std::string(4096, 'y'));
-    write_file(folder.path() / "s.yaml", tiny(2));
+    write_text(folder.path() / "text", std::string(4096, 'x') + std::string(4096, 'y'));
+    write_text(folder.path() / "s.yaml", tiny(2));
     const Ran profiled = run_orrery("profile --for " + at + "s.yaml -o " + at + "p.csv --json");
     ASSERT_EQ(profiled.status, 0) << profiled.err;
     // What it is of, and the sources of the program that ran it.
@@ -32,7 +32,7 @@ TEST(MeasuredRuns, OfTwoProcessesAreRecordedDrawnComparedAndCalibrated) {
          {"\"command\": \"profile\"", "\"file\": \"s.yaml\"", "\"sources\": \""}) {
         EXPECT_NE(profiled.out.find(key), std::string::npos) << key << profiled.out;
     }
-    const std::string profile = read_file(folder.path() / "p.csv");
+    const std::string profile = read_text(folder.path() / "p.csv");
     EXPECT_NE(profile.find("\ncpu-core,all_reduce,fp32,0,"), std::string::npos) << profile;
     EXPECT_NE(profile.find("\ncpu-core,host_op,"), std::string::npos);
 
@@ -62,13 +62,13 @@ TEST(MeasuredRuns, OfTwoProcessesAreRecordedDrawnComparedAndCalibrated) {
 TEST(MeasuredRuns, AProfileLeavesTheJobsFilesAlone) {
     const TestFolder folder;
     const std::string at = folder.path().string() + "/";
-    write_file(folder.path() / "text", std::string(4096, 'x') + std::string(4096, 'y'));
+    write_text(folder.path() / "text", std::string(4096, 'x') + std::string(4096, 'y'));
     std::string job = tiny(1);
     job.replace(job.rfind("}\n"),
                 2,
                 ", checkpoint_folder: run, checkpoint_interval: 4, log_file: log.jsonl,"
                 " tensorboard_folder: curves, sample_interval: 4}\n");
-    write_file(folder.path() / "s.yaml", job);
+    write_text(folder.path() / "s.yaml", job);
     const Ran trained = run_orrery("train " + at + "s.yaml --quiet");
     ASSERT_EQ(trained.status, 0) << trained.err;
     const std::string all = "find run log.jsonl curves -type f | sort | xargs md5sum";
@@ -76,7 +76,7 @@ TEST(MeasuredRuns, AProfileLeavesTheJobsFilesAlone) {
     const Ran profiled = run_orrery("profile --for " + at + "s.yaml -o " + at + "p.csv");
     ASSERT_EQ(profiled.status, 0) << profiled.err;
     EXPECT_EQ(run_shell(all, folder.path()).out, before.out);
-    EXPECT_EQ(read_file(folder.path() / "run/latest").substr(0, 11), "step-000008");
+    EXPECT_EQ(read_text(folder.path() / "run/latest").substr(0, 11), "step-000008");
     std::filesystem::remove_all(folder.path() / "run");
     ASSERT_EQ(run_orrery("profile --for " + at + "s.yaml -o " + at + "p.csv").status, 0);
     EXPECT_FALSE(std::filesystem::exists(folder.path() / "run"));
@@ -87,9 +87,9 @@ TEST(MeasuredRuns, AClusterThatWasDiscoveredTrains) {
     const std::string at = folder.path().string() + "/";
     const Ran found = run_orrery("discover --device cpu -o " + at + "c.yaml");
     ASSERT_EQ(found.status, 0) << found.err;
-    write_file(folder.path() / "text", std::string(8192, 'x'));
+    write_text(folder.path() / "text", std::string(8192, 'x'));
     const std::string rest = tiny(1).substr(tiny(1).find("model:"));
-    write_file(folder.path() / "s.yaml", read_file(folder.path() / "c.yaml") + rest);
+    write_text(folder.path() / "s.yaml", read_text(folder.path() / "c.yaml") + rest);
     const std::string one = " --set cluster.node.gpus_per_node=1 --set cluster.node.num_sockets=1";
     EXPECT_EQ(run_orrery("simulate " + at + "s.yaml" + one).status, 0);
     const Ran trained = run_orrery("train " + at + "s.yaml --set job.steps=2 --quiet" + one);

@@ -50,11 +50,11 @@ addEventListener('load', () => {
 
 // The page with a script at its end.
 void add_script(const std::string& page, const std::string& script) {
-    std::string html = read_file(page);
+    std::string html = read_text(page);
     EXPECT_LT(html.size(), 5'000'000u);
     const std::size_t end = html.rfind("</body>");
     EXPECT_NE(end, std::string::npos);
-    write_file(page, html.insert(end, script));
+    write_text(page, html.insert(end, script));
 }
 
 // What the scripts of a page noted in its body when the browser was done.
@@ -135,7 +135,7 @@ TEST(PageInBrowser, FitsOnATelephone) {
         "simulate scenarios/gpt3-175b-1024-a100.yaml --set network=analytic --html " + page);
     ASSERT_EQ(made.status, 0) << made.err;
     add_script(page, kMeasurer);
-    write_file(folder.path() / "telephone.html", kTelephone);
+    write_text(folder.path() / "telephone.html", kTelephone);
     // The legend has what the picture has: communication of tensors, none of contexts.
     EXPECT_EQ(notes_of((folder.path() / "telephone.html").string()),
               "data-notes=\"width=420 fits=true bars=true picture=true legend=truefalse\"");

@@ -31,7 +31,7 @@ TEST(PageScript, TheMemoryChartStacksTheKindsAndReadsOutEachKindsOwnBytes) {
         GTEST_SKIP() << "no node here";
     }
     const TestFolder folder;
-    write_file(folder.path() / "script.js", std::string{kTake} + R"(
+    write_text(folder.path() / "script.js", std::string{kTake} + R"(
 const GiB = 2 ** 30;
 const series = stackedSeries([{ name: "weights", values: [1 * GiB, 1 * GiB] },
   { name: "gradients", values: [2 * GiB, 2 * GiB] }, { name: "workspace", values: [0, 4 * GiB] }]);
@@ -53,7 +53,7 @@ TEST(PageScript, ACellOfAHeatMapIsNamed) {
         GTEST_SKIP() << "no node here";
     }
     const TestFolder folder;
-    write_file(folder.path() / "script.js", std::string{kTake} + R"(
+    write_text(folder.path() / "script.js", std::string{kTake} + R"(
 const row = { name: "host_memory", values: [0.25, 1] };
 console.log(readCell({}, { ...row, cells: ["a -> b", "b -> a"] }, 0));
 console.log(readCell({ scale: ["low", "high"] }, { ...row, labels: ["first", "second"] }, 1));
@@ -69,7 +69,7 @@ TEST(PageScript, MarksOfAnAxisOfSharesDiffer) {
         GTEST_SKIP() << "no node here";
     }
     const TestFolder folder;
-    write_file(folder.path() / "script.js", std::string{kTake} + R"(
+    write_text(folder.path() / "script.js", std::string{kTake} + R"(
 console.log(marksOf("share", [0, 0.2, 0.4]).join(), marksOf("share", [0.942, 0.943, 0.944]).join(),
   marksOf("share", [0.9475, 0.95]).join(), marksOf("s", [1, 2]).join());
 )");

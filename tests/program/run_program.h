@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/test_folder.h"
+
 namespace orrery {
 
 struct Ran {
@@ -19,21 +21,5 @@ Ran run_shell(const std::string& command, const std::filesystem::path& folder, i
 
 // The built program with these arguments (shell words), run in the root of the checkout.
 Ran run_orrery(const std::string& arguments);
-
-// A new empty folder, removed with this.
-class TestFolder {
-public:
-    TestFolder();
-    ~TestFolder();
-    TestFolder(const TestFolder&) = delete;
-    TestFolder& operator=(const TestFolder&) = delete;
-    const std::filesystem::path& path() const { return path_; }
-
-private:
-    std::filesystem::path path_;
-};
-
-void write_file(const std::filesystem::path& path, const std::string& text);
-std::string read_file(const std::filesystem::path& path);
 
 }  // namespace orrery

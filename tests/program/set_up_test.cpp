@@ -52,11 +52,11 @@ protected:
     fs::path root() const { return folder_.path() / "a checkout"; }
     fs::path tools() const { return folder_.path() / "tools"; }
     void tool(const std::string& name, const std::string& body) {
-        write_file(tools() / name, "#!/bin/sh\n" + body + "\n");
+        write_text(tools() / name, "#!/bin/sh\n" + body + "\n");
         fs::permissions(tools() / name, fs::perms::owner_all);
     }
     void state(const std::string& name, const std::string& text = "") {
-        write_file(folder_.path() / name, text);
+        write_text(folder_.path() / name, text);
     }
     // Runs the script in the folder scenarios/, and returns it with the calls of tools meanwhile. A
     // setting of the build that runs these tests is none of the script's.
@@ -66,7 +66,7 @@ protected:
             "export STATE='" + folder_.path().string() + "' PATH='" + tools().string() +
                 ":/usr/bin:/bin' CI=true\nunset ORRERY_UNITY_SIZE\n" + "../orrery " + arguments,
             root() / "scenarios");
-        calls = read_file(folder_.path() / "calls");
+        calls = read_text(folder_.path() / "calls");
         return ran;
     }
     bool called(const std::string& call) const { return calls.find(call) != std::string::npos; }
@@ -157,7 +157,7 @@ TEST_F(SetUp, WhatTestsCallIsInstalledBesideTheBuildAndBeforeThem) {
 TEST_F(SetUp, SanitizersRunWithWhatTestsNeed) {
     state("lacking", "libgtest-dev\n");
     fs::create_directories(root() / "tests");
-    write_file(root() / "tests/sanitizers.sh",
+    write_text(root() / "tests/sanitizers.sh",
                "#!/bin/sh\n[ \"$JOBS\" -ge 1 ] && echo sanitizers \"$@\"\n");
     fs::permissions(root() / "tests/sanitizers.sh", fs::perms::owner_all);
     const Ran ran = run("sanitize");
@@ -170,7 +170,7 @@ TEST_F(SetUp, SanitizersRunWithWhatTestsNeed) {
 TEST_F(SetUp, AMovedCheckoutIsConfiguredAfresh) {
     run("simulate a.yaml");
     const fs::path cache = root() / "build/CMakeCache.txt";
-    write_file(cache, "CMAKE_HOME_DIRECTORY:INTERNAL=/elsewhere\n");
+    write_text(cache, "CMAKE_HOME_DIRECTORY:INTERNAL=/elsewhere\n");
     run("simulate a.yaml");
     EXPECT_TRUE(called("cmake --fresh")) << calls;
 }

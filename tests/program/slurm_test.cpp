@@ -16,14 +16,14 @@ constexpr const char* kStudy =
 class UnderSlurm : public ::testing::Test {
 protected:
     UnderSlurm() {
-        write_file(folder_.path() / "study.yaml", kStudy);
+        write_text(folder_.path() / "study.yaml", kStudy);
         std::filesystem::copy_file(
             std::filesystem::path{ORRERY_SOURCE_DIR} / "scenarios/laptop-2gpu.yaml",
             folder_.path() / "scenario.yaml");
     }
     // `commands` find the program as $ORRERY.
     Ran run(const std::string& commands) const {
-        write_file(folder_.path() / "commands", "set -e\n" + commands);
+        write_text(folder_.path() / "commands", "set -e\n" + commands);
         return run_shell("ORRERY='" ORRERY_PROGRAM "' '" ORRERY_SOURCE_DIR
                          "/tests/program/with_slurm.sh' bash commands",
                          folder_.path());
@@ -53,14 +53,14 @@ TEST_F(UnderSlurm, AnArraysTasksShareAStudyAndMergeGivesItWhole) {
         GTEST_SKIP() << ran.err;
     }
     ASSERT_EQ(ran.status, 0) << ran.out << ran.err;
-    EXPECT_EQ(read_file(folder_.path() / "first"), "JobState=COMPLETED\nJobState=FAILED\n");
-    EXPECT_EQ(read_file(folder_.path() / "second"), "JobState=COMPLETED\n");
+    EXPECT_EQ(read_text(folder_.path() / "first"), "JobState=COMPLETED\nJobState=FAILED\n");
+    EXPECT_EQ(read_text(folder_.path() / "second"), "JobState=COMPLETED\n");
     EXPECT_NE(ran.out.find("all.sqlite: 8 points, 8 of them new"), std::string::npos) << ran.out;
     EXPECT_EQ(points("all.csv"), points("alone.csv"));
     EXPECT_FALSE(points("all.csv").empty());
     for (const auto& [task, known] : {std::pair{"0", "3"}, {"1", "0"}, {"2", "2"}}) {
         const std::string said =
-            read_file(folder_.path() / ("again-" + std::string{task} + ".out"));
+            read_text(folder_.path() / ("again-" + std::string{task} + ".out"));
         EXPECT_NE(said.find(std::string{known} + " of them finished before"), std::string::npos)
             << said;
     }

@@ -27,7 +27,7 @@ std::string faults(const std::string& list) {
 std::string weights(const fs::path& folder) {
     std::string all;
     for (int rank = 0; rank < 4; ++rank) {
-        all += read_file(folder / "step-000030" /
+        all += read_text(folder / "step-000030" /
                          ("rank-0000" + std::to_string(rank) + ".safetensors"));
     }
     return all;

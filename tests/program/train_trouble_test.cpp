@@ -30,12 +30,12 @@ constexpr const char* kScenario =
 class TrainTrouble : public testing::Test {
 protected:
     TrainTrouble() {
-        write_file(folder_.path() / "s.yaml", kScenario);
+        write_text(folder_.path() / "s.yaml", kScenario);
         std::string text;
         for (int i = 0; i < 200; ++i) {
             text += "all work and no play " + std::to_string(i * i) + "\n";
         }
-        write_file(folder_.path() / "text", text);
+        write_text(folder_.path() / "text", text);
     }
 
     Ran run(const std::string& script) const {

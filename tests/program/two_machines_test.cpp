@@ -60,12 +60,12 @@ protected:
         }
     }
     Ran run(const std::string& script) const { return on_machines(kBegin + script); }
-    std::string file(const std::string& name) const { return read_file(folder_.path() / name); }
+    std::string file(const std::string& name) const { return read_text(folder_.path() / name); }
     TestFolder folder_;
 
 private:
     Ran on_machines(const std::string& script) const {
-        write_file(folder_.path() / "script", script);
+        write_text(folder_.path() / "script", script);
         return run_shell("'" ORRERY_SOURCE_DIR
                          "/tests/program/with_two_machines.sh' script 2>errors",
                          folder_.path());

@@ -24,12 +24,12 @@ protected:
                 std::filesystem::path{ORRERY_PROGRAM}.replace_filename("liborrery_mpi.so"))) {
             GTEST_SKIP() << "there is no MPI here";
         }
-        write_file(folder_.path() / "s.yaml", kScenario);
+        write_text(folder_.path() / "s.yaml", kScenario);
         std::string seeds = "1";
         for (int seed = 2; seed <= 250; ++seed) {
             seeds += ", " + std::to_string(seed);
         }
-        write_file(folder_.path() / "study.yaml",
+        write_text(folder_.path() / "study.yaml",
                    "scenario: s.yaml\ngrid: {plan.tensor_model_parallel_size: [1, 2], "
                    "plan.micro_batch_size: [1, 2], job.seed: [" +
                        seeds + "]}\n");
@@ -64,11 +64,11 @@ TEST_F(UnderMpi, NoPointOfAThousandIsLostWhenARankIsKilled) {
     EXPECT_EQ(run_shell("ls study.sqlite.part-* 2>/dev/null", folder_.path()).out, "");
     const Ran alone = run_shell(ORRERY_PROGRAM " sweep study.yaml --csv alone.csv", folder_.path());
     EXPECT_NE(alone.out.find("1,000 of them finished before"), std::string::npos) << alone.out;
-    EXPECT_EQ(read_file(folder_.path() / "alone.csv"), read_file(folder_.path() / "points.csv"));
+    EXPECT_EQ(read_text(folder_.path() / "alone.csv"), read_text(folder_.path() / "points.csv"));
 }
 
 TEST_F(UnderMpi, AMistakeIsToldOnceAndEndsAllRanks) {
-    write_file(folder_.path() / "results", "not results, but somebody's notes: keep them");
+    write_text(folder_.path() / "results", "not results, but somebody's notes: keep them");
     const Ran ran = run_shell(mpirun("sweep study.yaml -r results"), folder_.path(), 60);
     EXPECT_NE(ran.status, 0);
     EXPECT_NE(ran.status, 124) << "hangs";
