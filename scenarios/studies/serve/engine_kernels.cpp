@@ -20,13 +20,13 @@ struct NamedShare {
     std::string_view name;
     double EngineKernels::*share;
 };
-constexpr std::array kShares{NamedShare{"expert_weights", &EngineKernels::expert_weights},
-                             NamedShare{"expert_rows", &EngineKernels::expert_rows},
-                             NamedShare{"expert_products", &EngineKernels::expert_products},
-                             NamedShare{"scaled_expert_products",
-                                        &EngineKernels::scaled_expert_products},
-                             NamedShare{"scaled_casts", &EngineKernels::scaled_casts},
-                             NamedShare{"vector_weights", &EngineKernels::vector_weights}};
+constexpr std::array kShares{
+    NamedShare{"expert_weights", &EngineKernels::expert_weights},
+    NamedShare{"expert_rows", &EngineKernels::expert_rows},
+    NamedShare{"expert_products", &EngineKernels::expert_products},
+    NamedShare{"scaled_expert_products", &EngineKernels::scaled_expert_products},
+    NamedShare{"scaled_casts", &EngineKernels::scaled_casts},
+    NamedShare{"vector_weights", &EngineKernels::vector_weights}};
 
 std::string names_of_shares() {
     std::string names;
@@ -40,8 +40,7 @@ std::string names_of_shares() {
 }  // namespace
 
 Result<EngineKernels> read_engine_kernels(const std::string& file, const EngineKernelKey& key) {
-    const auto rows =
-        read_csv(file, {"engine", "kernels", "bits", "share", "generation"}, true);
+    const auto rows = read_csv(file, {"engine", "kernels", "bits", "share", "generation"}, true);
     if (!rows) {
         return tl::unexpected(rows.error().front());
     }
@@ -59,7 +58,7 @@ Result<EngineKernels> read_engine_kernels(const std::string& file, const EngineK
         }
         const std::string& generation = row.fields[4];
         if (row.fields[0] == key.engine && *of_bits == key.bits &&
-            (generation.empty() || generation == key.generation)) {
+            (generation.empty() || generation == key.generation || generation == key.device)) {
             kernels.*known->share = *value;
         }
     }
@@ -68,10 +67,11 @@ Result<EngineKernels> read_engine_kernels(const std::string& file, const EngineK
 
 Result<EngineKernels> engine_kernels(std::string_view engine,
                                      ProductPrecision precision,
-                                     std::string_view generation) {
+                                     std::string_view generation,
+                                     std::string_view device) {
     return read_engine_kernels(
         (default_catalogue() / "engine_kernels.csv").string(),
-        {.engine = engine, .generation = generation, .bits = bits_of(precision)});
+        {.engine = engine, .generation = generation, .device = device, .bits = bits_of(precision)});
 }
 
 std::optional<Time> vector_product_time(const EngineKernels& kernels,

@@ -29,19 +29,21 @@ struct EngineKernels {
     double scaled_casts = 0;    // casts of other products' operands with block scales (FP8, FP4)
     double vector_weights = 0;  // products of up to kVectorRows rows
 };
-// Whose kernels, on which generation of devices, with products in how many bits.
+// Whose kernels, on which device and generation of devices, with products in how many bits.
 struct EngineKernelKey {
     std::string_view engine;
     std::string_view generation;
+    std::string_view device = {};
     std::int64_t bits = 16;
 };
 // Reads the rows of a key from a table like catalogue/engine_kernels.csv. A row without a
-// generation holds on all devices.
+// generation holds on all devices; in its place a row may name a device. The last row counts.
 Result<EngineKernels> read_engine_kernels(const std::string& file, const EngineKernelKey& key);
 // Those of the catalogue.
 Result<EngineKernels> engine_kernels(std::string_view engine,
                                      ProductPrecision precision,
-                                     std::string_view generation);
+                                     std::string_view generation,
+                                     std::string_view device = {});
 
 // Rows for which llama.cpp has matrix-vector kernels (ggml/src/ggml-cuda/mmvq.cuh,
 // MMVQ_MAX_BATCH_SIZE).

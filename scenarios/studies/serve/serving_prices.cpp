@@ -97,7 +97,8 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
     if (!curves) {
         return tl::unexpected(curves.error().front());
     }
-    const auto kernels = engine_kernels(engine.name, plan.precision, cluster.device.generation);
+    const auto kernels =
+        engine_kernels(engine.name, plan.precision, cluster.device.generation, cluster.device.name);
     if (!kernels) {
         return tl::unexpected(kernels.error());
     }
@@ -107,8 +108,7 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
 
 namespace {
 
-// Either the ops of experts or all others. Both lists leave out the exchanges that gather tokens
-// for experts on the same ranks.
+// Either the ops of experts or all others, both without exchanges between the ranks of a stage.
 std::vector<ServingOp> ops_of_experts(const std::vector<ServingOp>& ops, bool of_experts) {
     std::vector<ServingOp> chosen;
     bool inside = false;
@@ -270,9 +270,9 @@ Time ServingPrices::least_expert_time(const ServingOp& op, const KernelCall& ker
         share <= 0) {
         return {};
     }
-    return Time::seconds(kernel.flop * filled_blocks(kernel) /
-                         (share * device_.peak(kernel.dtype).per_second() *
-                          clock_under_limit(device_)));
+    return Time::seconds(
+        kernel.flop * filled_blocks(kernel) /
+        (share * device_.peak(kernel.dtype).per_second() * clock_under_limit(device_)));
 }
 
 Time ServingPrices::time_of(const ServingOp& op, std::int64_t stage) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "engine/base/field.h"
@@ -251,6 +252,25 @@ bool chunks_prompts_by_default(const ServingCase& row, const PublishedModel& mod
 bool keeps_attention_in_16_bits(const ServingCase& row, const PublishedModel& model) {
     return row.attention_in_16_bits ||
            (row.weight_precision == "fp4" && model.fp4_attention_bits == 16);
+}
+
+// TensorRT-LLM's kernel by way of FlashInfer, the default of SGLang for these two architectures on
+// one server of Hopper or Blackwell without data-parallel attention. Pull request 12724 (November
+// 2025) finds it so, and leaves out instances of several servers.
+bool sums_by_flashinfer(const ServingCase& row, std::string_view generation) {
+    constexpr std::string_view kBegins = "sglang-0.5.";
+    constexpr int kFirst = 5;  // 0.5.5
+    const bool known = row.model.starts_with("deepseek-r1") ||
+                       row.model.starts_with("deepseek-v3") || row.model.starts_with("gpt-oss");
+    const auto has_one = [&](const ServingCase::Workers& pool) {
+        return pool.data_parallel == 1 && pool.tensor_parallel <= row.gpus_per_node;
+    };
+    const bool on_one_server = row.mode == "disaggregated"
+                                   ? has_one(row.prefill) && has_one(row.decode)
+                                   : row.data_parallel == 1 && row.num_gpus <= row.gpus_per_node;
+    return row.engine.starts_with(kBegins) && known && on_one_server &&
+           (generation == "hopper" || generation == "blackwell") &&
+           std::atoi(row.engine.c_str() + kBegins.size()) >= kFirst;
 }
 
 }  // namespace orrery

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/result.h"
@@ -108,5 +109,7 @@ bool captures_all_contexts(const ServingCase& row);
 bool chunks_prompts_by_default(const ServingCase& row, const PublishedModel& model);
 // Whether the row's checkpoint keeps attention's projections in 16 bits.
 bool keeps_attention_in_16_bits(const ServingCase& row, const PublishedModel& model);
+// Whether the row's engine sums by FlashInfer's kernel, with flags in the data.
+bool sums_by_flashinfer(const ServingCase& row, std::string_view generation);
 
 }  // namespace orrery

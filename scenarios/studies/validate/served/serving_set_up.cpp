@@ -352,6 +352,7 @@ void set_options(const ServingCase& row,
     if (const double peak = marlin_peak(row, device); peak > 0) {
         facts.unpacked_expert_peak = peak;
     }
+    facts.flags_in_data = facts.flags_in_data || sums_by_flashinfer(row, device.generation);
     // vLLM's kernel of small sums runs on AMD's GPUs from pull request 14125 (March 2025) on.
     if (row.engine == "vllm-2024" && device.generation == "cdna3") {
         facts.direct_all_reduce = false;

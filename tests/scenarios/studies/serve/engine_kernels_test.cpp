@@ -17,7 +17,8 @@ TEST(EngineKernels, ATableOfSlowKernelsNamesTheirShares) {
     const std::string file = testing::TempDir() + "/engine_kernels.csv";
     const auto read = [&](const std::string& row) {
         std::ofstream{file} << "engine,kernels,bits,share,generation\n" << row << "\n";
-        return read_engine_kernels(file, {.engine = "mine", .generation = "hopper", .bits = 8});
+        return read_engine_kernels(
+            file, {.engine = "mine", .generation = "hopper", .device = "h200", .bits = 8});
     };
     EXPECT_EQ(read("mine,expert_rows,8,0.25,")->expert_rows, 0.25);
     EXPECT_EQ(read("mine,expert_weights,8,0.5,")->expert_weights, 0.5);
@@ -27,6 +28,9 @@ TEST(EngineKernels, ATableOfSlowKernelsNamesTheirShares) {
     EXPECT_EQ(read("other,expert_rows,8,0.25,")->expert_rows, 0);
     EXPECT_EQ(read("mine,expert_rows,8,0.25,hopper")->expert_rows, 0.25);
     EXPECT_EQ(read("mine,expert_rows,8,0.25,blackwell")->expert_rows, 0);
+    EXPECT_EQ(read("mine,expert_rows,8,0.25,hopper\nmine,expert_rows,8,0.2,h200")->expert_rows,
+              0.2);
+    EXPECT_EQ(read("mine,expert_rows,8,0.25,h100-80g")->expert_rows, 0);
     for (const char* const row : {"mine,rows,8,0.5,",
                                   "mine,expert_rows,8,0,",
                                   "mine,expert_rows,8,1.5,",

@@ -385,6 +385,33 @@ TEST(ServingSetUp, PromptsOfAnEarlierRunShareTheirBlocks) {
     EXPECT_TRUE(set_up(row)->requests.front().prefix_hashes.empty());
 }
 
+TEST(ServingSetUp, SglangSumsByFlashinferForTwoArchitectures) {
+    ServingCase row = closed_row();
+    row.gpu = "b200";
+    row.model = "gpt-oss-120b";
+    row.mode = "aggregated";
+    row.num_gpus = 8;
+    const auto in_data = [&](const char* engine) {
+        row.engine = engine;
+        return set_up(row)->scenario.serving.engine.flags_in_data;
+    };
+    EXPECT_TRUE(in_data("sglang-0.5.6"));
+    EXPECT_TRUE(in_data("sglang-0.5.10"));
+    EXPECT_TRUE(in_data("sglang-0.5.5.post1"));
+    EXPECT_FALSE(in_data("sglang-0.5.4"));
+    EXPECT_FALSE(in_data("vllm-0.14.0"));
+    row.mode = "disaggregated";
+    row.gpus_per_node = 4;
+    row.prefill = row.decode = {.workers = 1, .tensor_parallel = 4};
+    EXPECT_TRUE(in_data("sglang-0.5.8"));
+    row.decode.tensor_parallel = 8;  // two trays of a GB200 NVL72
+    EXPECT_FALSE(in_data("sglang-0.5.8"));
+    row.mode = "aggregated";
+    row.gpus_per_node = 8;
+    row.model = "qwen3-32b";
+    EXPECT_FALSE(in_data("sglang-0.5.6"));
+}
+
 TEST(ServingSetUp, VllmOf2024SumsByRcclOnAmdsGpus) {
     ServingCase row = closed_row();
     row.engine = "vllm-2024";
