@@ -392,7 +392,7 @@ void BlockBuilder::weight_product(std::string_view name,
     w.gradient_layout = weight_gradient(x.layout, dy.layout);
     const std::int64_t rows = local_input(w);
     const std::int64_t columns = local_output(w);
-    const bool fused = plan.gradient_accumulation_fusion && !plan.autocast;
+    const bool fused = plan.fuses_gradients(w.of_experts());
     const std::int64_t experts = local_experts(w);
     const KernelCall call = weight_product_call(dy, w, fused);
     const std::string text{name};
