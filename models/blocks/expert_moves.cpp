@@ -17,75 +17,15 @@ namespace {
 
 constexpr auto kRowsMove = Cause::memory_bound_kernels;
 
-Layout with(Layout layout, Placement from, DigitPlacement to) {
-    for (DigitPlacement& p : layout) {
-        p = p.placement == from ? to : p;
-    }
-    return layout;
-}
-
-std::int64_t bytes_on_rank(const BlockBuilder& b, const Value& v) {
-    return local_elements(v.shape, v.layout, b.layouts.mesh) * size_bytes(v.dtype);
-}
-
 std::uint8_t number_of(const ParallelPlan& plan) {
     return static_cast<std::uint8_t>(static_cast<int>(plan.moe_token_dispatcher_type) + 1);
 }
-
-std::int64_t tokens_of_rank(const BlockBuilder& b) {
-    return b.local_extent(b.model.seq_length, kSequence, b.layouts.residual) *
-           b.plan.micro_batch_size;
-}
-
-// LSH-MoE hashes each token six times (Nie et al., NeurIPS 2024, section 4): a random rotation,
-// whose largest coordinate is the bucket. The rotation is assumed to be pseudo-random (Andoni et
-// al., 2015), which reads and writes the tokens.
-constexpr std::int64_t kHashes = 6;
 
 // The rows of one part that remain after hashing has merged similar rows.
 std::int64_t left_of(const ParallelPlan& plan, std::int64_t rows, std::int64_t parts) {
     const double share = plan.moe_lsh_compression_rate / static_cast<double>(parts);
     return share == 1 ? rows
                       : static_cast<std::int64_t>(std::ceil(static_cast<double>(rows) * share));
-}
-
-// A kernel over all tokens. It moves `times` the bytes of x.
-void pass_over_tokens(
-    BlockBuilder& b, std::string_view name, const Value& x, std::int64_t times, Cause cause) {
-    KernelCall call = transpose(b.local_tokens(x), b.local_width(x), x.dtype);
-    call.bytes = times * bytes_on_rank(b, x);
-    b.ops.kernel(call,
-                 {.name = std::string{name},
-                  .stream = kComputeStream,
-                  .cause = b.recomputing ? Cause::recomputation : cause,
-                  .reads = {x.tensor},
-                  .writes = {},
-                  .accumulates = {}});
-}
-
-// What PyTorch's operators make of a permutation beside its rows (Megatron-Core's permute() and
-// unpermute(), moe_utils.py of May 2026). Rows are permuted by places: the map of tokens and
-// experts is copied and sorted, and a remainder makes tokens of places. The weights are copied and
-// taken. Backward: zeros for the sums of rows, zeros and sums for the weights, and their copy.
-constexpr std::uint8_t kPermuteOperators = 5;
-constexpr std::uint8_t kPermuteBackwardOperators = 4;
-constexpr std::uint8_t kUnpermuteOperators = 1;  // zeros for the sums
-// A sort reads and writes a flag and a place of 64 bits for each token and expert, assumed twice.
-constexpr std::int64_t kSortBytes = 2 * 2 * (1 + 8);
-
-// Adds the framework's operators beside the movement of rows. A fused kernel needs none of them.
-void permutation_operators(BlockBuilder& b,
-                           std::string_view name,
-                           const Value& of,
-                           std::int64_t bytes,
-                           std::uint8_t operators) {
-    if (!b.plan.moe_permute_fusion) {
-        b.framework_ops(name, of.tensor, bytes, operators);
-    }
-}
-
-std::int64_t bytes_of_map(const BlockBuilder& b, std::int64_t element) {
-    return tokens_of_rank(b) * b.model.num_experts * element;
 }
 
 // The call of the library that moves these rows.
@@ -135,6 +75,22 @@ Value dequantised_rows(
 }
 
 }  // namespace
+
+Layout with(Layout layout, Placement from, DigitPlacement to) {
+    for (DigitPlacement& p : layout) {
+        p = p.placement == from ? to : p;
+    }
+    return layout;
+}
+
+std::int64_t bytes_on_rank(const BlockBuilder& b, const Value& v) {
+    return local_elements(v.shape, v.layout, b.layouts.mesh) * size_bytes(v.dtype);
+}
+
+std::int64_t tokens_of_rank(const BlockBuilder& b) {
+    return b.local_extent(b.model.seq_length, kSequence, b.layouts.residual) *
+           b.plan.micro_batch_size;
+}
 
 const Dispatcher& dispatcher_of(const ParallelPlan& plan) {
     const Dispatcher* found = numbered_dispatcher(number_of(plan));
@@ -202,9 +158,9 @@ void move_rows(BlockBuilder& b,
     }
     const Value& rows = *writes.front();
     KernelCall call = transpose(b.local_tokens(rows), b.local_width(rows), rows.dtype);
-    if (part.one_by_one) {
-        const Value& from = *reads.front();
-        call = converting(b.local_tokens(from) * b.local_width(from), from.dtype, rows.dtype);
+    if (part.placed != nullptr) {
+        const Value& of = *part.placed;
+        call = converting(b.local_tokens(of) * b.local_width(of), of.dtype, rows.dtype);
     }
     call.bytes = bytes;
     if (part.adds) {
@@ -340,111 +296,6 @@ void SortNode::backward(BackwardPass& pass) {
                                keeps_ ? Lifetime::slot : pass.read_later(),
                                dy.dtype);
     move_rows(b, name_ + " backward", {&dy}, {&x_.gradient});
-}
-
-void PermuteNode::forward(ForwardPass& pass) {
-    BlockBuilder& b = pass.b;
-    const bool gathered = b.plan.moe_token_dispatcher_type == TokenDispatcher::allgather;
-    if (b.plan.moe_lsh_compression_rate < 1 && !x_.value.of_experts() && part_.number == 0) {
-        pass_over_tokens(b, "hashes of tokens", x_.value, 2 * kHashes, kRowsMove);
-    }
-    rows_.value = b.rows_value("expert rows",
-                               rows_of_layer(b, layer_, part_.of),
-                               x_.value.shape[kWidth],
-                               gathered ? b.layouts.expert_rows : x_.value.layout,
-                               gathered ? saved() : Lifetime::slot,
-                               x_.value.dtype);
-    permutation_operators(
-        b, "permute operators", x_.value, bytes_of_map(b, kSortBytes), kPermuteOperators);
-    move_rows(b, "permute", {&x_.value}, {&rows_.value}, {.whole = &x_.value, .part = part_});
-}
-
-Value PermuteNode::gradient_of_whole(BlockBuilder& b) const {
-    const Value& drows = rows_.gradient;
-    const Layout layout = with(drows.layout, Placement::routed, partial());
-    return x_.value.of_experts()
-               ? b.rows_value("permute backward",
-                              x_.value.rows,
-                              x_.value.shape[kWidth],
-                              layout,
-                              Lifetime::slot,
-                              x_.value.dtype)
-               : b.value("permute backward", x_.value.shape[kWidth], layout, Lifetime::slot);
-}
-
-void PermuteNode::backward(BackwardPass& pass) {
-    BlockBuilder& b = pass.b;
-    const Value& drows = rows_.gradient;
-    if (part_.of > 1 && !x_.gradient.empty()) {
-        move_rows(b,
-                  "permute backward",
-                  {&drows},
-                  {&x_.gradient},
-                  {.whole = &x_.gradient, .part = part_, .adds = true});
-        return;
-    }
-    const Value dx = gradient_of_whole(b);
-    permutation_operators(b,
-                          "permute operators backward",
-                          drows,
-                          bytes_on_rank(b, dx) + bytes_of_map(b, size_bytes(Dtype::fp32)),
-                          kPermuteBackwardOperators);
-    // index_add_ of index_select's gradient, and scatter_add_ below (PyTorch, Indexing.cu and
-    // ScatterGatherKernel.cu). Their rate is assumed to be that of other such kernels (cast.h):
-    // 64 million sums in bf16 take index_add_ 1.5 to 3.4 times the 0.12 ms of a kernel by TMA on
-    // GB200 (pytorch pull requests 182675 and 183479).
-    const bool one_by_one = !b.plan.moe_permute_fusion;
-    move_rows(b,
-              "permute backward",
-              {&drows},
-              {&dx},
-              {.whole = &dx, .part = part_, .one_by_one = one_by_one});
-    if (x_.gradient.empty()) {
-        x_.gradient = dx;
-    } else {
-        add_gradient(b, x_, dx);
-    }
-}
-
-void UnpermuteNode::forward(ForwardPass& pass) {
-    BlockBuilder& b = pass.b;
-    if (part_.number == 0) {
-        y_.value = b.value("unpermute",
-                           rows_.value.shape[kWidth],
-                           with(rows_.value.layout, Placement::routed, partial()),
-                           Lifetime::slot);
-    }
-    permutation_operators(
-        b, "unpermute operators", rows_.value, bytes_on_rank(b, y_.value), kUnpermuteOperators);
-    move_rows(b,
-              "unpermute",
-              {&rows_.value},
-              {&y_.value},
-              {.whole = &y_.value,
-               .part = part_,
-               .adds = part_.number > 0,
-               .one_by_one = !b.plan.moe_permute_fusion});
-    // The compensation of a token's distance from the mean of its bucket (section 4.3 there): it
-    // reads the token and the mean, and writes the sum.
-    if (b.plan.moe_lsh_compression_rate < 1 && part_.number + 1 == part_.of) {
-        pass_over_tokens(b, "residuals of tokens", y_.value, 3, kRowsMove);
-    }
-}
-
-void UnpermuteNode::backward(BackwardPass& pass) {
-    BlockBuilder& b = pass.b;
-    const Value& rows = rows_.value;
-    rows_.gradient = b.rows_value("unpermute backward",
-                                  rows.rows,
-                                  rows.shape[kWidth],
-                                  with(rows.layout, Placement::partial, replicated()),
-                                  pass.read_later(),
-                                  rows.dtype);
-    move_rows(b,
-              "unpermute backward",
-              {&y_.gradient},
-              {&rows_.gradient},
-              {.whole = &y_.gradient, .part = part_});
 }
 
 void CarryNode::forward(ForwardPass& pass) {

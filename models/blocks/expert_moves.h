@@ -20,6 +20,13 @@ namespace orrery {
 
 class ExpertProductNode;
 
+// The layout with `to` where it has `from`.
+Layout with(Layout layout, Placement from, DigitPlacement to);
+// Of a rank's part of the value.
+std::int64_t bytes_on_rank(const BlockBuilder& b, const Value& v);
+// Tokens that a rank sends to experts.
+std::int64_t tokens_of_rank(const BlockBuilder& b);
+
 // The dispatcher of the plan.
 const Dispatcher& dispatcher_of(const ParallelPlan& plan);
 // Whether the dispatcher sends a row once for each rank.
@@ -49,8 +56,8 @@ struct RowPart {
 struct PartOf {
     const Value* whole = nullptr;
     RowPart part{};
-    bool adds = false;        // writes are added to the whole
-    bool one_by_one = false;  // the kernel finds the place of each element
+    bool adds = false;              // writes are added to the whole
+    const Value* placed = nullptr;  // the kernel finds the place of each of its elements
 };
 void move_rows(BlockBuilder& b,
                std::string_view name,
@@ -134,39 +141,6 @@ private:
     Edge& y_;
     bool keeps_;
     std::int64_t parts_;
-};
-
-// Makes rows from tokens, one for each expert of a token, ordered by expert; or only a part of
-// these rows.
-class PermuteNode : public Node {
-public:
-    PermuteNode(std::int64_t layer, Edge& x, Edge& rows, RowPart part = {})
-        : layer_(layer), x_(x), rows_(rows), part_(part) {}
-
-    void forward(ForwardPass& pass) override;
-    void backward(BackwardPass& pass) override;
-
-private:
-    Value gradient_of_whole(BlockBuilder& b) const;
-
-    std::int64_t layer_;
-    Edge& x_;
-    Edge& rows_;
-    RowPart part_;
-};
-
-// Adds up each token's rows.
-class UnpermuteNode : public Node {
-public:
-    UnpermuteNode(Edge& rows, Edge& y, RowPart part = {}) : rows_(rows), y_(y), part_(part) {}
-
-    void forward(ForwardPass& pass) override;
-    void backward(BackwardPass& pass) override;
-
-private:
-    Edge& rows_;
-    Edge& y_;
-    RowPart part_;
 };
 
 // Moves the weights of rows in the same message as the rows.

@@ -7,6 +7,7 @@
 #include "models/blocks/layer_nodes.h"
 #include "models/blocks/mask_moves.h"
 #include "models/blocks/router_node.h"
+#include "models/blocks/row_permutation.h"
 #include "models/experts/router_load.h"
 
 namespace orrery {

@@ -54,6 +54,7 @@ private:
         return {.stages = stages(),
                 .chunks = layouts_.chunks,
                 .micro_batches = static_cast<std::int32_t>(plan_.num_micro_batches()),
+                .flushes = static_cast<std::int32_t>(plan_.pipeline_flushes),
                 .placement = placement_of(plan_.schedule),
                 .shares_loss = plan_.vocabulary_parallel};
     }

@@ -64,6 +64,9 @@ inline constexpr FieldTable kPlanExpertFields{
     ORRERY_PLAN_FIELD(moe_permute_fusion, pass,
         .meaning = "One kernel each moves rows into another order and sums the rows of a token; "
                    "false: operators of PyTorch do."),
+    ORRERY_PLAN_FIELD(moe_gradient_accumulation_fusion, pass,
+        .meaning = "gradient_accumulation_fusion is also of the experts' products; false: their "
+                   "gradients are added by a kernel of its own."),
     ORRERY_PLAN_FIELD(moe_fused_bias, pass,
         .meaning = "The weighed bias of experts is part of their second product."),
     ORRERY_PLAN_FIELD(moe_fused_activation, pass,

@@ -118,6 +118,10 @@ inline constexpr FieldTable kPlanParallelismFields{
         .meaning = "Full recomputation: each tensor-parallel rank keeps its part of a layer's "
                    "input, and the backward pass gathers them.",
         .flags = {"--distribute-saved-activations"}),
+    ORRERY_PLAN_FIELD(pipeline_flushes, step,
+        .meaning = "Times that the pipeline fills and drains in a step, each with an equal share "
+                   "of the micro-batches.",
+        .values = {1, 1'000'000}),
     ORRERY_PLAN_FIELD(schedule, pass,
         .meaning = "Order of a pipeline's passes; with virtual stages interleaved_1f1b if "
                    "not given.",

@@ -167,6 +167,9 @@ struct ParallelPlan {
     // partition_activations).
     bool distribute_saved_activations = false;
     ScheduleKind schedule = ScheduleKind::one_f_one_b;
+    // The pipeline fills and drains this many times in a step, each time with an equal share of the
+    // micro-batches (gradient accumulation around a schedule, as NeMo AutoModel's).
+    std::int64_t pipeline_flushes = 1;
     RankOrder rank_order = RankOrder::tp_cp_dp_pp;
     AttentionKernel attention_kernel = AttentionKernel::flash_2;
     // The backward pass of FlashAttention 2 has buffers of its own: an fp32 sum of the gradients of
@@ -340,6 +343,9 @@ struct ParallelPlan {
     // One kernel each moves rows into another order and sums the rows of a token (Megatron-Core's
     // option of this name; Transformer Engine's kernels). false: operators of PyTorch do.
     bool moe_permute_fusion = true;
+    // The products of experts obey gradient_accumulation_fusion, too. false: they make gradients of
+    // their own, which are added (Megatron-Core's GroupedMLP, whose products are grouped_gemm's).
+    bool moe_gradient_accumulation_fusion = true;
     // The product adds the bias of the experts' second product, weighted like its rows (Transformer
     // Engine's op fuser). false: kernels of PyTorch add it.
     bool moe_fused_bias = false;
@@ -436,6 +442,11 @@ struct ParallelPlan {
     // Whether selective recomputation includes at least one of these modules.
     bool recomputes(std::uint32_t modules) const {
         return recompute_granularity == Recompute::selective && (recompute_modules & modules) != 0;
+    }
+    // Whether the product for a weight's gradient adds into the sum of gradients.
+    bool fuses_gradients(bool of_experts) const {
+        return gradient_accumulation_fusion && !autocast &&
+               (moe_gradient_accumulation_fusion || !of_experts);
     }
     std::int64_t num_micro_batches() const {
         return global_batch_size / (micro_batch_size * data_parallel_size);

@@ -79,6 +79,7 @@ void ExpertRules::without_experts() {
     needless(plan.moe_shared_expert_overlap, "moe_shared_expert_overlap", "false");
     needless(plan.moe_router_fusion, "moe_router_fusion", "false");
     needless(!plan.moe_permute_fusion, "moe_permute_fusion", "true");
+    needless(!plan.moe_gradient_accumulation_fusion, "moe_gradient_accumulation_fusion", "true");
     needless(plan.moe_fused_bias, "moe_fused_bias", "false");
     needless(plan.moe_fused_activation, "moe_fused_activation", "false");
     needless(plan.moe_mask_products, "moe_mask_products", "false");
@@ -215,13 +216,19 @@ void ExpertRules::of_dispatcher() {
                "fused kernels send a row for each expert of a token",
                "false, or plan.moe_token_dispatcher_type: alltoall, hierarchical or 2dh");
     }
-    const bool operators = by == TokenDispatcher::alltoall && !plan.moe_fused_kernels &&
-                           !plan.moe_mask_products && plan.moe_pipeline_degree == 1;
+    const bool by_nccl = by == TokenDispatcher::alltoall || by == TokenDispatcher::allgather;
+    const bool operators = by_nccl && !plan.moe_fused_kernels && !plan.moe_mask_products &&
+                           plan.moe_pipeline_degree == 1;
     if (!plan.moe_permute_fusion && !operators) {
         reject("plan.moe_permute_fusion",
-               "operators of PyTorch move all rows at once, before an all-to-all by NCCL",
-               "true, or plan.moe_token_dispatcher_type: alltoall without moe_fused_kernels, "
-               "moe_mask_products and parts");
+               "operators of PyTorch move all rows at once, beside an exchange by NCCL",
+               "true, or plan.moe_token_dispatcher_type: alltoall or allgather without "
+               "moe_fused_kernels, moe_mask_products and parts");
+    }
+    if (!plan.moe_gradient_accumulation_fusion && !plan.gradient_accumulation_fusion) {
+        reject("plan.moe_gradient_accumulation_fusion",
+               "without gradient_accumulation_fusion no product adds to gradients",
+               "true, or plan.gradient_accumulation_fusion: true");
     }
     if (plan.moe_fused_bias && (plan.moe_fused_kernels || !model.add_bias_linear)) {
         reject("plan.moe_fused_bias",

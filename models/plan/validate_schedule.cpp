@@ -119,6 +119,31 @@ void check_vocabulary_parallel(const Transformer& model, const ParallelPlan& pla
     }
 }
 
+// Schedules that fill and drain more than once in a step are those of one direction.
+void check_flushes(const ParallelPlan& plan, std::int64_t num_gpus, Errors& errors) {
+    if (plan.pipeline_flushes == 1) {
+        return;
+    }
+    const auto reject = [&](std::string what, std::string hint) {
+        errors.push_back({"plan.pipeline_flushes", std::move(what), std::move(hint)});
+    };
+    const std::int64_t dp = derived_data_parallel_size(plan, num_gpus);
+    const std::int64_t micro_batches =
+        dp > 0 ? plan.global_batch_size / (plan.micro_batch_size * dp) : 0;
+    const bool both_ways =
+        plan.schedule == ScheduleKind::dual_pipe || plan.schedule == ScheduleKind::dual_pipe_v;
+    if (plan.pipeline_model_parallel_size == 1) {
+        reject("one stage has no pipeline that drains", "1");
+    } else if (both_ways || plan.vocabulary_parallel || plan.overlap_moe_expert_parallel_comm) {
+        reject("passes that run in pairs, or share the loss, go on until the end of the step",
+               "1, or another schedule without overlap_moe_expert_parallel_comm");
+    } else if (plan.pipeline_flushes < 1 || micro_batches % plan.pipeline_flushes != 0) {
+        reject(
+            fmt::format("{} do not divide {} micro-batches", plan.pipeline_flushes, micro_batches),
+            "a divisor of the number of micro-batches");
+    }
+}
+
 }  // namespace
 
 Errors check_paired_schedule(const Transformer& model,
@@ -128,6 +153,7 @@ Errors check_paired_schedule(const Transformer& model,
     check_dual_pipe(model, plan, num_gpus, errors);
     check_vocabulary_parallel(model, plan, errors);
     check_outputs(plan, errors);
+    check_flushes(plan, num_gpus, errors);
     const bool shards_all = plan.shards_weights();
     if (model.mtp_num_layers > 0 && shards_all) {
         errors.push_back({"model.mtp_num_layers",

@@ -26,6 +26,7 @@ struct ScheduleShape {
     std::int32_t stages = 1;
     std::int32_t chunks = 1;  // model chunks of each stage
     std::int32_t micro_batches = 1;
+    std::int32_t flushes = 1;  // times that the pipeline fills and drains in a step
     ChunkPlacement placement = ChunkPlacement::looping;
     bool shares_loss = false;  // all stages have a part of the vocabulary
     bool operator==(const ScheduleShape&) const = default;
@@ -35,6 +36,8 @@ struct ScheduleShape {
         return placement == ChunkPlacement::both_ends ? stages : stages * chunks;
     }
     std::int32_t virtual_stage(std::int32_t stage, std::int32_t chunk) const;
+    // From one filling of the pipeline to its draining.
+    ScheduleShape of_flush() const;
     // Whether forward passes of the chunk send to the next stage. Otherwise they send to the
     // previous stage.
     bool ascends(std::int32_t chunk) const {
@@ -45,7 +48,6 @@ struct ScheduleShape {
         return placement == ChunkPlacement::v_shape && stage == stages - 1;
     }
 };
-
 
 // The pass is forward, backward (both gradients), backward_input or backward_weight. With
 // ScheduleShape::shares_loss there are those of the shared vocabulary, too (loss_ and embedding_).

@@ -37,11 +37,13 @@ bool shares_exchange(const StageRules& rules,
                      std::size_t position,
                      const WorkItem& item,
                      const WorkItem& next) {
+    const ScheduleShape one = shape.of_flush();
+    const std::size_t in_flush =
+        position % (2 * static_cast<std::size_t>(one.chunks * one.micro_batches));
     return !rules.overlap_p2p && !rules.pairs_passes &&
            rules.schedule == ScheduleKind::interleaved_1f1b && shape.chunks > 1 &&
-           shape.micro_batches % shape.stages == 0 && is_forward(item) &&
-           next.pass == Pass::backward &&
-           position >= static_cast<std::size_t>(interleaved_warm_up(shape, stage));
+           one.micro_batches % one.stages == 0 && is_forward(item) && next.pass == Pass::backward &&
+           in_flush >= static_cast<std::size_t>(interleaved_warm_up(one, stage));
 }
 
 class StageWalker {

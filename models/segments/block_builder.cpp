@@ -390,7 +390,7 @@ void BlockBuilder::weight_product(std::string_view name,
     const Value x = as_quantised(given, w);
     const Value dy = as_quantised(gradient, w);
     w.gradient_layout = weight_gradient(x.layout, dy.layout);
-    const bool fused = plan.gradient_accumulation_fusion && !plan.autocast;
+    const bool fused = plan.fuses_gradients(w.of_experts());
     const KernelCall call = weight_product_call(dy, w, fused);
     const std::string text{name};
     OpSpec spec{.name = text,

@@ -92,6 +92,7 @@ const Row kPlanRows[] = {
          s.plan.recompute_modules = static_cast<std::uint32_t>(RecomputeModule::mlp);
      },
      [](Scenario& s) { s.plan.recompute_granularity = Recompute::selective; }},
+    {"pipeline_flushes", [](Scenario& s) { s.plan.pipeline_flushes = 2; }},
     {"schedule", [](Scenario& s) { s.plan.schedule = ScheduleKind::gpipe; }},
     {"rank_order", [](Scenario& s) { s.plan.rank_order = RankOrder::tp_cp_pp_dp; }},
     {"attention_kernel", [](Scenario& s) { s.plan.attention_kernel = AttentionKernel::unfused; }},
@@ -380,6 +381,9 @@ const Row kPlanRows[] = {
      }},
     {"moe_fused_kernels", [](Scenario& s) { s.plan.moe_fused_kernels = true; }, spread_experts},
     {"moe_permute_fusion", [](Scenario& s) { s.plan.moe_permute_fusion = false; }, spread_experts},
+    {"moe_gradient_accumulation_fusion",
+     [](Scenario& s) { s.plan.moe_gradient_accumulation_fusion = false; },
+     spread_experts},
     {"moe_router_fusion",
      [](Scenario& s) { s.plan.moe_router_fusion = true; },
      [](Scenario& s) {

@@ -222,6 +222,11 @@ TEST(ExpertTraining, LayoutsTrainWhatOneRankTrains) {
         p.schedule = ScheduleKind::interleaved_1f1b;
         p.data_parallel_size = 2;
     });
+    compare("a pipeline that drains twice", [](ParallelPlan& p) {
+        p.pipeline_model_parallel_size = 2;
+        p.pipeline_flushes = 2;
+        p.data_parallel_size = 2;
+    });
     compare("zero bubble", [](ParallelPlan& p) {
         p.pipeline_model_parallel_size = 2;
         p.schedule = ScheduleKind::zero_bubble;
@@ -239,6 +244,8 @@ TEST(ExpertTraining, LayoutsTrainWhatOneRankTrains) {
     compare("shared expert beside the exchange",
             [](ParallelPlan& p) { p.moe_shared_expert_overlap = true; });
     compare("gradients apart", [](ParallelPlan& p) { p.gradient_accumulation_fusion = false; });
+    compare("gradients of experts apart",
+            [](ParallelPlan& p) { p.moe_gradient_accumulation_fusion = false; });
 }
 
 TEST(ExpertTraining, ExpertsThatCutARingTrainWhatOneRankTrains) {

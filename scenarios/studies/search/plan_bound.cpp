@@ -308,9 +308,10 @@ const std::vector<PlanBound::InFlight>& PlanBound::in_flight(const ParallelPlan&
     const ScheduleShape shape{
         .stages = static_cast<std::int32_t>(plan.pipeline_model_parallel_size),
         .chunks = static_cast<std::int32_t>(plan.virtual_pipeline_model_parallel_size),
-        .micro_batches = static_cast<std::int32_t>(plan.num_micro_batches())};
+        .micro_batches = static_cast<std::int32_t>(plan.num_micro_batches()),
+        .flushes = static_cast<std::int32_t>(plan.pipeline_flushes)};
     const auto [found, fresh] = in_flight_.try_emplace(
-        {plan.schedule, shape.stages, shape.chunks, shape.micro_batches, stage});
+        {plan.schedule, shape.stages, shape.chunks, shape.micro_batches, shape.flushes, stage});
     if (!fresh) {
         return found->second;
     }

@@ -91,8 +91,8 @@ private:
     };
     const std::vector<InFlight>& in_flight(const ParallelPlan& plan, std::int64_t stage);
 
-    using FlightKey =
-        std::tuple<ScheduleKind, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+    using FlightKey = std::
+        tuple<ScheduleKind, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
     // Collective, digits, bytes.
     using DataKey = std::tuple<CollectiveKind, std::uint32_t, std::int64_t>;
     // The state of weights, gradients and optimizer for plans with the same ranks.

@@ -34,6 +34,7 @@ ParallelPlan plan_of_order(const ParallelPlan& plan) {
     return {.virtual_pipeline_model_parallel_size = plan.virtual_pipeline_model_parallel_size,
             .global_batch_size = plan.num_micro_batches(),
             .schedule = plan.schedule,
+            .pipeline_flushes = plan.pipeline_flushes,
             .overlap_grad_reduce = plan.overlap_grad_reduce,
             .overlap_param_gather = plan.overlap_param_gather,
             .overlap_p2p = plan.overlap_p2p};

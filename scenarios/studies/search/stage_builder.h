@@ -35,7 +35,8 @@ private:
     ScheduleShape shape() const {
         return {.stages = static_cast<std::int32_t>(layouts_.mesh.size(layouts_.pipeline_digit)),
                 .chunks = layouts_.chunks,
-                .micro_batches = static_cast<std::int32_t>(plan_.num_micro_batches())};
+                .micro_batches = static_cast<std::int32_t>(plan_.num_micro_batches()),
+                .flushes = static_cast<std::int32_t>(plan_.pipeline_flushes)};
     }
     const ChunkTiming& chunk(std::int32_t c) const { return *chunks_[static_cast<std::size_t>(c)]; }
     std::uint32_t number_of(const PassTiming& timing);

@@ -85,6 +85,7 @@ constexpr std::string_view kKeysOfOptions[] = {
     "hsdp_shard",
     "zero1_shard",
     "cpu_offloading_num_layers",
+    "pipeline_flushes",
     "pipeline_layers",
     "vocabulary_parallel",
     "method",       // expressed by the sizes
@@ -276,6 +277,8 @@ void set_features(const PublishedCase& row,
         plan.hsdp_shard_size = ranks > 0 ? ranks : plan.hsdp_shard_size;
     }
     plan.cpu_offloading_num_layers = digits_of(value_of_word(words, "cpu_offloading_num_layers"));
+    plan.pipeline_flushes =
+        std::max<std::int64_t>(digits_of(value_of_word(words, "pipeline_flushes")), 1);
     if (says(words, "pure_bf16")) {
         plan.gradient_dtype = Dtype::bf16;
         plan.main_params_dtype = Dtype::bf16;

@@ -53,33 +53,6 @@ TEST(ExpertMoves, CopiesAreMadeOnTheSideOfTheLibrarysChoice) {
     EXPECT_GT(count_ops(once, "copies of rows"), 0);
 }
 
-// index_add_ and scatter_add_ find the place of each element; index_select and gather copy rows.
-TEST(ExpertMoves, OperatorsOfPyTorchSumRowsElementByElement) {
-    ParallelPlan plan = four_ranks();
-    const auto one_by_one = [&](std::string_view name) {
-        const Program program = verified(small_experts(), plan);
-        bool all = count_ops(program, name) > 0;
-        for (const Segment& segment : program.segments) {
-            for (const Op& op : segment.ops) {
-                const bool named = program.names[op.name] == name;
-                all &= !named || converts_one_by_one(program.kernels[index(op.payload.kernel())]);
-            }
-        }
-        return all;
-    };
-    const Program fused = verified(small_experts(), plan);
-    EXPECT_EQ(count_ops(fused, "permute operators"), 0);
-    EXPECT_FALSE(one_by_one("unpermute"));
-    plan.moe_permute_fusion = false;
-    const Program program = verified(small_experts(), plan);
-    EXPECT_EQ(count_ops(program, "permute operators"), count_ops(program, "permute"));
-    EXPECT_EQ(count_ops(program, "unpermute operators"), count_ops(program, "unpermute"));
-    EXPECT_TRUE(one_by_one("unpermute"));
-    EXPECT_TRUE(one_by_one("permute backward"));
-    EXPECT_FALSE(one_by_one("permute"));
-    EXPECT_FALSE(one_by_one("unpermute backward"));
-}
-
 TEST(ExpertMoves, RowsTravelInFp8OnTheirWayToExpertsOnly) {
     Transformer model = small_experts();
     model.hidden_size = 256;

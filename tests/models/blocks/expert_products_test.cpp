@@ -150,5 +150,19 @@ TEST(HashedRows, AreSoManyFewerOnTheWayAndInTheProducts) {
     EXPECT_EQ(count_ops(merged, "hashes of tokens"), count_ops(merged, "residuals of tokens"));
 }
 
+// Megatron-Core's GroupedMLP: other products add to their gradients themselves.
+TEST(ExpertGradients, OfProductsThatDoNotAddAreAddedByAKernel) {
+    ParallelPlan plan = four_ranks();
+    EXPECT_EQ(count_ops(verified(small_experts(), plan), "expert fc1 wgrad accumulate"), 0);
+    plan.moe_gradient_accumulation_fusion = false;
+    const Program program = verified(small_experts(), plan);
+    for (const char* product : {"expert fc1 wgrad", "expert fc2 wgrad"}) {
+        EXPECT_GT(count_ops(program, product), 0);
+        EXPECT_EQ(count_ops(program, std::string{product} + " accumulate"),
+                  count_ops(program, product));
+    }
+    EXPECT_EQ(count_ops(program, "qkv wgrad accumulate"), 0);
+}
+
 }  // namespace expert_products_test
 }  // namespace orrery

@@ -124,13 +124,30 @@ TEST(ValidateExperts, OperatorsOfPyTorchMoveRowsBesideNcclsExchange) {
     plan.moe_permute_fusion = false;
     EXPECT_EQ(first_error(small_experts(), plan, 8), "");
     const char* const refused =
-        "plan.moe_permute_fusion: operators of PyTorch move all rows at once, before an all-to-all "
+        "plan.moe_permute_fusion: operators of PyTorch move all rows at once, beside an exchange "
         "by NCCL";
     plan.moe_fused_kernels = true;
     EXPECT_EQ(first_error(small_experts(), plan, 8), refused);
     plan.moe_fused_kernels = false;
     plan.moe_token_dispatcher_type = TokenDispatcher::hybridep;
     EXPECT_EQ(first_error(small_experts(), plan, 8), refused);
+    plan.moe_token_dispatcher_type = TokenDispatcher::allgather;
+    EXPECT_EQ(first_error(small_experts(), plan, 8), "");
+}
+
+TEST(ValidateExperts, ProductsOfExpertsFuseOnlyWhatOthersFuse) {
+    ParallelPlan plan = kPlan;
+    plan.moe_gradient_accumulation_fusion = false;
+    EXPECT_EQ(first_error(small_experts(), plan, 8), "");
+    plan.gradient_accumulation_fusion = false;
+    EXPECT_EQ(first_error(small_experts(), plan, 8),
+              "plan.moe_gradient_accumulation_fusion: without gradient_accumulation_fusion no "
+              "product adds to gradients");
+    Transformer dense = small_experts();
+    dense.num_experts = 0;
+    plan.gradient_accumulation_fusion = true;
+    EXPECT_EQ(first_error(dense, plan, 8),
+              "plan.moe_gradient_accumulation_fusion: the model has no experts");
 }
 
 TEST(ValidateExperts, OnlyBiasesAreFusedWithProducts) {

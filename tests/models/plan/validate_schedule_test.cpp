@@ -68,6 +68,25 @@ TEST(ValidateSchedule, DualPipeSaysWhatItCantDo) {
                           "both ends of the model"));
 }
 
+TEST(ValidateSchedule, FlushesShareMicroBatchesOfAPipeline) {
+    const Transformer model = small_experts();
+    ParallelPlan plan{
+        .pipeline_model_parallel_size = 2, .global_batch_size = 12, .pipeline_flushes = 3};
+    EXPECT_TRUE(check_paired_schedule(model, plan, 2).empty());
+    plan.pipeline_flushes = 5;
+    EXPECT_TRUE(complains(check_paired_schedule(model, plan, 2),
+                          "plan.pipeline_flushes",
+                          "5 do not divide 12 micro-batches"));
+    plan.pipeline_flushes = 3;
+    plan.overlap_moe_expert_parallel_comm = true;
+    EXPECT_TRUE(
+        complains(check_paired_schedule(model, plan, 2), "plan.pipeline_flushes", "in pairs"));
+    plan.overlap_moe_expert_parallel_comm = false;
+    plan.pipeline_model_parallel_size = 1;
+    EXPECT_TRUE(
+        complains(check_paired_schedule(model, plan, 1), "plan.pipeline_flushes", "one stage"));
+}
+
 TEST(ValidateSchedule, ModulesBehindTheLastLayerAreNotGatheredByUnit) {
     Transformer model = small_experts();
     model.mtp_num_layers = 1;

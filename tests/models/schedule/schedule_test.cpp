@@ -21,6 +21,24 @@ TEST(Schedule, EachKindIsItsOwnFunction) {
     EXPECT_NE(interleaved_1f1b(looping, 0), breadth_first(looping, 0));
 }
 
+TEST(Schedule, FlushesFollowOneAnother) {
+    const ScheduleShape one{.stages = 2, .chunks = 2, .micro_batches = 4};
+    ScheduleShape three = one;
+    three.micro_batches = 12;
+    three.flushes = 3;
+    EXPECT_EQ(three.of_flush(), one);
+    for (std::int32_t s = 0; s < 2; ++s) {
+        StageOrder expected;
+        for (std::int32_t flush = 0; flush < 3; ++flush) {
+            for (WorkItem item : interleaved_1f1b(one, s)) {
+                item.micro_batch += 4 * flush;
+                expected.push_back(item);
+            }
+        }
+        EXPECT_EQ(stage_order(ScheduleKind::interleaved_1f1b, three, s), expected);
+    }
+}
+
 TEST(ScheduleDeathTest, AssertsThatTheStageExists) {
     const ScheduleShape shape{.stages = 2, .micro_batches = 2};
     EXPECT_DEATH(stage_order(ScheduleKind::gpipe, shape, 2), "stage");

@@ -116,6 +116,29 @@ TEST(PlanTimer, GivesThePicosecondsOfManyMicroBatches) {
     expect_same_times(small_scenario("rounds", {"plan.global_batch_size=512"}), {}, 60);
 }
 
+// Each flush fills the pipeline again. Rounds of one flush that are alike are left out, too.
+TEST(PlanTimer, GivesThePicosecondsOfPipelinesThatDrainSeveralTimes) {
+    for (const char* chunks : {"1", "2"}) {
+        Scenario scenario = small_scenario(
+            "flushes",
+            {"plan.pipeline_model_parallel_size=4",
+             std::string{"plan.virtual_pipeline_model_parallel_size="} + chunks,
+             "plan.global_batch_size=256"});
+        scenario.network = NetworkFidelity::analytic;
+        testing::TimedPlans timed{scenario};
+        Time before;
+        for (const std::int64_t flushes : {1, 2, 4}) {
+            scenario.plan.pipeline_flushes = flushes;
+            const auto step = timed.timer.step_of(scenario.plan);
+            ASSERT_TRUE(step) << step.error();
+            EXPECT_EQ(step->picoseconds(), simulate_scenario(scenario)->iteration.picoseconds())
+                << chunks << " chunks, " << flushes << " flushes";
+            EXPECT_GT(*step, before);
+            before = *step;
+        }
+    }
+}
+
 TEST(PlanTimer, RefusesParametersThatAreGatheredLayerByLayer) {
     const Scenario scenario =
         small_scenario("gathered", {"plan.data_parallel_sharding_strategy=optim_grads_params"});
@@ -170,6 +193,7 @@ constexpr const char* kNeverChanged[] = {
     "moe_dispatcher_sms",
     "moe_router_fusion",
     "moe_permute_fusion",
+    "moe_gradient_accumulation_fusion",
     "moe_fused_bias",
     "moe_fused_activation",
     "optimizer_offload_tier",

@@ -215,8 +215,10 @@ TEST(CasePlan, ExpertColumnsNameLibraryOverlapAndLoad) {
     EXPECT_TRUE(plan.overlap_moe_expert_parallel_comm);
     EXPECT_TRUE(plan.delay_wgrad_compute);
     EXPECT_EQ(plan.moe_router_load, RouterLoad::uniform);
-    row.features = "natural_routing";
+    EXPECT_EQ(plan.pipeline_flushes, 1);
+    row.features = "natural_routing;pipeline_flushes=4";
     EXPECT_EQ(plan_of_row(row).moe_router_load, RouterLoad::zipf);
+    EXPECT_EQ(plan_of_row(row).pipeline_flushes, 4);
     row.features = "";
     row.stack = "nemo-automodel-fsdp2";  // its recipe has a way of its own to force it
     row.model.name = "qwen3-30b-a3b";
