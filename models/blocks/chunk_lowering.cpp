@@ -82,6 +82,8 @@ private:
         return plan_.partition_pipeline_outputs && layouts_.pipeline != layouts_.residual;
     }
     Value stage_output(BlockBuilder& b, const Value& stream);
+    // The outputs that live until a backward pass ends; parts of them are gathered.
+    std::vector<TensorId> kept_outputs(BlockBuilder& b);
     // Makes `d` the chunk's input gradient. Other segments may already use that tensor.
     void leave_input_gradient(BlockBuilder& b, const Value& d);
     // Makes the segment of the deferred weight gradients, by unit.
@@ -297,6 +299,16 @@ Value ChunkLowering::stage_output(BlockBuilder& b, const Value& stream) {
     return part;
 }
 
+std::vector<TensorId> ChunkLowering::kept_outputs(BlockBuilder& b) {
+    const Value& kept = chunk_.output_value;
+    if (plan_.deallocate_pipeline_outputs || kept.empty()) {
+        return {};
+    }
+    const bool gathers = parts_output() && !chunk_.shape.has_final_norm;
+    return {gathers ? b.relayout("stage output gather", kept, layouts_.residual).tensor
+                    : kept.tensor};
+}
+
 // Runs the layers of a unit of full recomputation again, before the backward pass of the last one.
 void ChunkLowering::run_unit_again(BlockBuilder& b, std::size_t last) {
     LayerRecompute recompute = recompute_of_layer(last);
@@ -346,13 +358,7 @@ SegmentId ChunkLowering::backward(bool splits) {
     };
     const auto end = [&] { weights.end(parameters_of(later[set])); };
     Value d;
-    std::vector<TensorId> outputs;  // that live until the pass ends
-    if (!plan_.deallocate_pipeline_outputs && !chunk_.output_value.empty()) {
-        const bool gathers = parts_output() && !chunk_.shape.has_final_norm;
-        const Value& kept = chunk_.output_value;
-        outputs = {gathers ? b.relayout("stage output gather", kept, layouts_.residual).tensor
-                           : kept.tensor};
-    }
+    const std::vector<TensorId> outputs = kept_outputs(b);
     if (chunk_.shape.has_head) {
         d = heads_backward(b, begin, deferred, end);
     } else if (chunk_.shape.has_final_norm) {
