@@ -72,9 +72,7 @@ void InputEmbedding::backward(BlockBuilder& b, Chunk& chunk, const Value& dsum) 
                  {&dresidual},
                  b.dropout_scalars());
     }
-    if (chunk.position.elements > 0) {
-        b.bias_gradient("position embedding gradient", dresidual, chunk.position);
-    }
+    const Value of_position = dresidual;
     if (b.model.embed_layernorm) {
         dresidual = norm_backward(
             b, "embedding norm backward", dresidual, before_norm_, {}, chunk.embedding_norm);
@@ -84,6 +82,9 @@ void InputEmbedding::backward(BlockBuilder& b, Chunk& chunk, const Value& dsum) 
         b.outlive_slot(dresidual);
     } else {
         embedding_row_gradients(b, "embedding", chunk.embedding, tokens_, dresidual);
+    }
+    if (chunk.position.elements > 0) {
+        b.bias_gradient("position embedding gradient", of_position, chunk.position);
     }
 }
 

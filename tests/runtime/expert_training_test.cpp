@@ -171,18 +171,29 @@ TEST(ExpertTraining, RowsGoByServersToTheSameBits) {
     }
 }
 
-TEST(ExpertTraining, LayoutsTrainWhatOneRankTrains) {
-    Transformer model = tiny_experts();
-    model.moe_shared_expert_intermediate_size = 8;
-    model.num_layers = 4;
-    model.first_k_dense_replace = 1;
-    const Training one = checked(model, expert_plan(1, 1));
-    const auto compare = [&](const char* what, auto change) {
+// A model with a dense layer and shared experts: one rank, and plans of eight.
+class ExpertLayouts : public testing::Test {
+protected:
+    static Transformer model() {
+        Transformer model = tiny_experts();
+        model.moe_shared_expert_intermediate_size = 8;
+        model.num_layers = 4;
+        model.first_k_dense_replace = 1;
+        return model;
+    }
+    template <class Change>
+    void compare(const char* what, Change change) const {
         SCOPED_TRACE(what);
         ParallelPlan plan = expert_plan(2, 4);
         change(plan);
-        expect_near(one, checked(model, plan));
-    };
+        expect_near(one_, checked(model(), plan));
+    }
+
+private:
+    const Training one_ = checked(model(), expert_plan(1, 1));
+};
+
+TEST_F(ExpertLayouts, TrainWhatOneRankTrains) {
     compare("data", [](ParallelPlan&) {});
     compare("optim", [](ParallelPlan& p) {
         p.data_parallel_sharding_strategy = ShardingStrategy::optim;
@@ -216,6 +227,16 @@ TEST(ExpertTraining, LayoutsTrainWhatOneRankTrains) {
         p.data_parallel_size = 2;
         p.expert_model_parallel_size = 4;
     });
+    compare("full recomputation",
+            [](ParallelPlan& p) { p.recompute_granularity = Recompute::full; });
+    compare("shared expert beside the exchange",
+            [](ParallelPlan& p) { p.moe_shared_expert_overlap = true; });
+    compare("gradients apart", [](ParallelPlan& p) { p.gradient_accumulation_fusion = false; });
+    compare("gradients of experts apart",
+            [](ParallelPlan& p) { p.moe_gradient_accumulation_fusion = false; });
+}
+
+TEST_F(ExpertLayouts, PipelinesTrainWhatOneRankTrains) {
     compare("pipeline", [](ParallelPlan& p) {
         p.pipeline_model_parallel_size = 2;
         p.virtual_pipeline_model_parallel_size = 2;
@@ -239,13 +260,6 @@ TEST(ExpertTraining, LayoutsTrainWhatOneRankTrains) {
         p.data_parallel_size = 2;
         p.overlap_p2p = true;
     });
-    compare("full recomputation",
-            [](ParallelPlan& p) { p.recompute_granularity = Recompute::full; });
-    compare("shared expert beside the exchange",
-            [](ParallelPlan& p) { p.moe_shared_expert_overlap = true; });
-    compare("gradients apart", [](ParallelPlan& p) { p.gradient_accumulation_fusion = false; });
-    compare("gradients of experts apart",
-            [](ParallelPlan& p) { p.moe_gradient_accumulation_fusion = false; });
 }
 
 TEST(ExpertTraining, ExpertsThatCutARingTrainWhatOneRankTrains) {

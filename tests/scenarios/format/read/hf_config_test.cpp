@@ -73,8 +73,8 @@ TEST(HfConfig, ErrorsNameTheKeyAndItsPlace) {
         error_of("{\n  \"model_type\": \"bert\"\n}"),
         "config.json:2:3: error: model_type 'bert' is not supported (hint: one of gpt2, "
         "llama, mistral, qwen2, qwen3, mixtral, qwen3_moe, deepseek_v2, deepseek_v3, kimi_k2, "
-        "llama4, llama4_text, gpt_oss, phi3, gemma, gpt_neox, falcon, opt; or write the dimensions "
-        "out)");
+        "llama4, llama4_text, gpt_oss, phi3, gemma, gpt_neox, falcon, opt, bloom; or write the "
+        "dimensions out)");
     EXPECT_EQ(error_of(R"({"model_type": "gpt2"})").substr(0, 53),
               "config.json:1:1: error: the model lacks the key 'n_la");
     EXPECT_EQ(error_of(R"({"model_type": "llama", "num_local_experts": 8})").substr(0, 62),
