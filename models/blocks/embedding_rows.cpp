@@ -57,8 +57,7 @@ void embedding_row_gradients(BlockBuilder& b,
     const TensorId made = b.made_gradient(text, table, dtype);
     spec.writes = {made};
     b.ops.kernel(call, spec);
-    const std::int64_t elements = b.local_input(table) * b.local_output(table);
-    b.framework_ops(text + " zero", made, elements * size_bytes(dtype));
+    b.framework_ops(text + " zero", made, b.elements_of_gradient(table) * size_bytes(dtype));
     b.add_made_gradient(text, made, table, dtype);
 }
 

@@ -473,7 +473,7 @@ void ExpertRules::latent_attention() {
 
 Errors check_experts(const Transformer& model, const ParallelPlan& plan, std::int64_t num_gpus) {
     ExpertRules rules{.model = model, .plan = plan, .num_gpus = num_gpus};
-    rules.errors = check_paired_schedule(model, plan, num_gpus);
+    rules.errors = check_schedule(model, plan, num_gpus);
     rules.latent_attention();
     rules.of_graphs();
     if (model.num_experts == 0) {

@@ -146,9 +146,7 @@ void check_flushes(const ParallelPlan& plan, std::int64_t num_gpus, Errors& erro
 
 }  // namespace
 
-Errors check_paired_schedule(const Transformer& model,
-                             const ParallelPlan& plan,
-                             std::int64_t num_gpus) {
+Errors check_schedule(const Transformer& model, const ParallelPlan& plan, std::int64_t num_gpus) {
     Errors errors;
     check_dual_pipe(model, plan, num_gpus, errors);
     check_vocabulary_parallel(model, plan, errors);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of schedules that pair passes, and of multi-token prediction modules.
+// Rules of schedules, of what stages keep of their outputs, and of multi-token prediction modules.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,6 @@
 namespace orrery {
 
 // The errors of a plan whose sizes and batch are valid (models/plan/validate_plan.h).
-Errors check_paired_schedule(const Transformer& model,
-                             const ParallelPlan& plan,
-                             std::int64_t num_gpus);
+Errors check_schedule(const Transformer& model, const ParallelPlan& plan, std::int64_t num_gpus);
 
 }  // namespace orrery

@@ -307,6 +307,10 @@ public:
     // over, else a tensor that add_made_gradient() adds to w.gradient.
     TensorId made_gradient(const std::string& text, const Parameter& w, Dtype dtype);
     void add_made_gradient(const std::string& text, TensorId made, const Parameter& w, Dtype dtype);
+    // Of all experts of the rank.
+    std::int64_t elements_of_gradient(const Parameter& w) const {
+        return local_experts(w) * local_input(w) * local_output(w);
+    }
     // db += column sums of dy.
     void bias_gradient(std::string_view name, const Value& dy, Parameter& bias);
 
@@ -344,9 +348,6 @@ private:
                             const Parameter& w,
                             const GemmExtent& extent,
                             std::int64_t chunks) const;
-    std::int64_t elements_of_gradient(const Parameter& w) const {
-        return local_experts(w) * local_input(w) * local_output(w);
-    }
     void operators_of_kept_gradient(const std::string& text,
                                     TensorId gradient,
                                     std::int64_t elements);

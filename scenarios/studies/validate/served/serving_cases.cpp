@@ -50,15 +50,18 @@ double seconds_behind(const std::string& notes, const char* word) {
     return parse_number(number).value_or(0) * 1e-3;
 }
 
-// Number behind words of the notes; 0 without them.
-std::int64_t count_behind(const std::string& notes, std::string_view words) {
-    const std::size_t at = notes.find(words);
+// Number between words of the notes; 0 without them.
+std::int64_t count_between(const std::string& notes,
+                           std::string_view before,
+                           std::string_view behind) {
+    const std::size_t at = notes.find(before);
     if (at == std::string::npos) {
         return 0;
     }
-    const std::size_t begin = at + words.size();
-    const auto number = parse_number(notes.substr(begin, notes.find_first_of("; ", begin) - begin));
-    return std::llround(number.value_or(0));
+    const std::size_t begin = at + before.size();
+    const std::size_t end = std::min(notes.find_first_of("; ", begin), notes.size());
+    const auto number = parse_number(notes.substr(begin, end - begin));
+    return notes.substr(end).starts_with(behind) ? std::llround(number.value_or(0)) : 0;
 }
 
 // Applies what the notes and the name of a row say about its parallelism and its GPU.
@@ -77,8 +80,8 @@ void apply_words(const std::string& notes, ServingCase& row) {
         notes.find("attention and the first and last layer of the checkpoint are bf16") !=
         std::string::npos;
     row.whole_prompts = notes.find("benchmark leaves prompts whole") != std::string::npos;
-    row.repeated_requests = count_behind(notes, "prompts of an earlier run: ");
-    row.cache_tokens = count_behind(notes, "cache of ");
+    row.repeated_requests = count_between(notes, "prompts of an earlier run: ", "");
+    row.cache_tokens = count_between(notes, "cache of ", " tokens");
     if (const std::size_t at = notes.find("vLLM 0."); at != std::string::npos) {
         const std::size_t begin = at + std::string_view{"vLLM "}.size();
         row.release = notes.substr(begin, notes.find_first_of("; ,", begin) - begin);
