@@ -154,6 +154,10 @@ void require_model(const Transformer& model, Requirements& require) {
             "model.embed_layernorm",
             "training has no norm behind the embedding: the model can be simulated",
             "false");
+    require(!model.sandwich_norm,
+            "model.sandwich_norm",
+            "training has no norms behind attention and MLP: the model can be simulated",
+            "false");
     require(model.activation_func_clamp_value == 0,
             "model.activation_func_clamp_value",
             "training clamps no activation: the model can be simulated",

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/elementwise/elementwise.h"
 #include "kernels/residual/residual.h"
 #include "models/segments/relayout.h"
 

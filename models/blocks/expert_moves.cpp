@@ -103,7 +103,8 @@ bool sends_rows_once(const ParallelPlan& plan) {
 }
 
 bool stops_before_combine(const Transformer& model, const ParallelPlan& plan, std::int64_t layer) {
-    return plan.checkpoint_early_stop && model.dropout <= 0 && sends_rows_once(plan) &&
+    return plan.checkpoint_early_stop && model.dropout <= 0 && !model.sandwich_norm &&
+           sends_rows_once(plan) &&
            model.layer_has_experts(layer);
 }
 

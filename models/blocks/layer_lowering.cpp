@@ -23,6 +23,7 @@ std::vector<Parameter*> LayerParameters::present() {
                          &key_norm,
                          &projection,
                          &projection_bias,
+                         &attention_output_norm,
                          &norm2,
                          &shared_fc1,
                          &shared_fc1_bias,
@@ -37,7 +38,8 @@ std::vector<Parameter*> LayerParameters::present() {
                          &fc1,
                          &fc1_bias,
                          &fc2,
-                         &fc2_bias}) {
+                         &fc2_bias,
+                         &mlp_output_norm}) {
         if (p->elements > 0) {
             found.push_back(p);
         }
@@ -243,8 +245,12 @@ void add_expert_branch(Tape& tape,
     if (shared.node != nullptr) {
         products.push_back(shared.product);
     }
-    nodes.output = &tape.add<BranchOutputNode>(
-        "experts", std::move(products), RandomPurpose::mlp_dropout, layer, branch.routed);
+    nodes.output = &tape.add<BranchOutputNode>("experts",
+                                               std::move(products),
+                                               RandomPurpose::mlp_dropout,
+                                               layer,
+                                               p.mlp_output_norm,
+                                               branch.routed);
     if (shared.node != nullptr) {
         shared.node->set_output(*nodes.output, 0);
     }
@@ -254,7 +260,7 @@ void add_tiled_mlp(Tape& tape, LayerParameters& p, std::int64_t layer, Edge& x, 
     Edge& y = tape.edge();
     nodes.tiled_mlp = &tape.add<TiledMlpNode>(p, x, y);
     nodes.output = &tape.add<BranchOutputNode>(
-        "fc2", std::vector<RowProduct>{}, RandomPurpose::mlp_dropout, layer, &y);
+        "fc2", std::vector<RowProduct>{}, RandomPurpose::mlp_dropout, layer, p.mlp_output_norm, &y);
 }
 
 }  // namespace
@@ -273,8 +279,8 @@ Tape layer_tape(const Transformer& model,
     Edge* mlp_input = nullptr;
     if (!model.parallel_block) {
         const auto purpose = RandomPurpose::projection_dropout;
-        nodes.attention_output =
-            &tape.add<BranchOutputNode>("projection", std::vector{project}, purpose, layer);
+        nodes.attention_output = &tape.add<BranchOutputNode>(
+            "projection", std::vector{project}, purpose, layer, p.attention_output_norm);
         projection.set_output(*nodes.attention_output, 0);
         mlp_input = &tape.edge();
         tape.enter(model.layer_has_experts(layer) ? CudaGraphPart::moe_router : CudaGraphPart::mlp);
@@ -311,7 +317,8 @@ Tape layer_tape(const Transformer& model,
     nodes.output = &tape.add<BranchOutputNode>(model.parallel_block ? "branch" : "fc2",
                                                std::move(products),
                                                RandomPurpose::mlp_dropout,
-                                               layer);
+                                               layer,
+                                               p.mlp_output_norm);
     nodes.fc2->set_output(*nodes.output, last);
     if (model.parallel_block) {
         projection.set_output(*nodes.output, 0);

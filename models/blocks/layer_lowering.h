@@ -31,6 +31,9 @@ struct LayerParameters {
     Parameter fc1_bias;
     Parameter fc2;
     Parameter fc2_bias;
+    // Transformer::sandwich_norm
+    Parameter attention_output_norm;
+    Parameter mlp_output_norm;
 
     // Norms of each head of queries and keys.
     Parameter query_norm;

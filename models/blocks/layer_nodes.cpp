@@ -399,7 +399,15 @@ Value BranchOutputNode::add_up(BlockBuilder& b, const Edge* beside) const {
 }
 
 void BranchOutputNode::forward(ForwardPass& pass) {
-    const Value sum = add_up(pass.b, beside_);
+    Value sum = add_up(pass.b, beside_);
+    if (has_norm()) {
+        if (saved() != Lifetime::slot) {
+            pass.b.outlive_slot(sum);
+        }
+        ResidualStream alone{.residual = sum, .pending = {}, .mask = {}};
+        sum = norm_forward(
+            pass.b, name_ + " norm", alone, norm_, {saved(), Lifetime::slot}, before_norm_);
+    }
     std::vector<const Parameter*> biases;
     for (const RowProduct& one : products_) {
         biases.push_back(one.bias);
@@ -433,6 +441,9 @@ void BranchOutputNode::backward(BackwardPass& pass) {
     const char* const name =
         purpose_ == RandomPurpose::mlp_dropout ? "dropout 2 backward" : "dropout 1 backward";
     dy_ = branch_gradient(pass.b, name, pass.stream_gradient, mask_);
+    if (has_norm()) {
+        dy_ = norm_backward(pass.b, name_ + " norm backward", dy_, before_norm_, {}, norm_);
+    }
     if (beside_ != nullptr) {
         beside_->gradient = dy_;
     }

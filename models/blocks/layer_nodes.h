@@ -155,18 +155,20 @@ struct RowProduct {
 // Row-parallel products whose results form one sum, in the residual layout. The sum stays pending,
 // to be added to the stream. In a parallel block, both branches' products are added before one
 // reduction, which halves the tensor-parallel communication. `beside` is a further summand in the
-// residual layout, or null.
+// residual layout, or null. `norm` applies to the sum if it has elements.
 class BranchOutputNode : public Node {
 public:
     BranchOutputNode(std::string_view name,
                      std::vector<RowProduct> products,
                      RandomPurpose purpose,
                      std::int64_t layer,
+                     Parameter& norm,
                      Edge* beside = nullptr)
         : name_(name),
           products_(std::move(products)),
           purpose_(purpose),
           layer_(layer),
+          norm_(norm),
           beside_(beside) {}
 
     void forward(ForwardPass& pass) override;
@@ -179,12 +181,15 @@ public:
 
 private:
     Value add_up(BlockBuilder& b, const Edge* beside) const;
+    bool has_norm() const { return norm_.elements > 0; }
 
     std::string name_;
     std::vector<RowProduct> products_;
     RandomPurpose purpose_;
     std::int64_t layer_;
+    Parameter& norm_;
     Edge* beside_;
+    NormActivations before_norm_;
     Value mask_;
     Value dy_;
     Value gathered_;

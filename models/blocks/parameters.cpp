@@ -178,10 +178,19 @@ public:
         if (!m_.parallel_block) {
             p_.norm2 = vector("pre_mlp_layernorm", norm);
         }
+        if (m_.sandwich_norm) {
+            p_.attention_output_norm = vector("post_self_attn_layernorm", norm);
+            p_.mlp_output_norm = vector("post_mlp_layernorm", norm);
+        }
         if (m_.layer_has_experts(layer_)) {
             experts();
         } else {
             mlp();
+        }
+        if (m_.qkv_has_bias() && !m_.multi_latent_attention) {
+            const std::vector<std::int64_t> heads = query_key_value();
+            const std::int64_t qkv = heads[0] + heads[1] + heads[2];
+            p_.qkv_bias = column("self_attention.linear_qkv.bias", 1, qkv, heads);
         }
         if (m_.add_bias_linear) {
             biases();
@@ -258,9 +267,6 @@ private:
     void biases() {
         const std::int64_t ffn = m_.ffn_hidden_size;
         if (!m_.multi_latent_attention) {
-            const std::vector<std::int64_t> heads = query_key_value();
-            const std::int64_t qkv = heads[0] + heads[1] + heads[2];
-            p_.qkv_bias = column("self_attention.linear_qkv.bias", 1, qkv, heads);
             p_.projection_bias = vector("self_attention.linear_proj.bias", m_.hidden_size);
         }
         if (!m_.layer_has_experts(layer_)) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/plan/divisors.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "engine/base/check.h"
@@ -20,6 +23,12 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
     }
     std::sort(found.begin(), found.end());
     return found;
+}
+
+std::string valid_divisors(std::int64_t n, std::int64_t limit, std::int64_t unit) {
+    std::vector<std::int64_t> valid = divisors(n);
+    std::erase_if(valid, [&](std::int64_t d) { return d > limit || d % unit != 0; });
+    return fmt::format("{}", fmt::join(valid, ", "));
 }
 
 }  // namespace orrery

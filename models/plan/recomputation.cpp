@@ -32,8 +32,8 @@ bool stops_before_last_product(const Transformer& model,
         plan.precision == Dtype::fp8 && plan.eager_framework && !plan.compiled;
     const bool ends_in_one_product =
         !model.parallel_block && !model.layer_has_experts(layer) && plan.mlp_tile_tokens == 0;
-    return plan.checkpoint_early_stop && model.dropout <= 0 && !calls_product &&
-           ends_in_one_product;
+    return plan.checkpoint_early_stop && model.dropout <= 0 && !model.sandwich_norm &&
+           !calls_product && ends_in_one_product;
 }
 
 bool layers_recompute_alike(const ParallelPlan& plan) {

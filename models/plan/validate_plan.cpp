@@ -7,7 +7,6 @@
 #include <bit>
 #include <iterator>
 
-#include "kernels/attention/attention.h"
 #include "models/plan/divisors.h"
 #include "models/plan/pipeline_split.h"
 #include "models/plan/recomputation.h"
@@ -15,27 +14,15 @@
 #include "models/plan/validate_attention.h"
 #include "models/plan/validate_experts.h"
 #include "models/plan/validate_long_context.h"
+#include "models/plan/validate_model.h"
 #include "models/plan/validate_number_formats.h"
 #include "models/plan/validate_offload.h"
 
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kSizeMax = 1'000'000'000;  // of any count: the product of two stays in range
 // More would take minutes, because each is simulated
 constexpr std::int64_t kMicroBatchesMax = 100'000;
-std::string list(const std::vector<std::int64_t>& values) {
-    return fmt::format("{}", fmt::join(values, ", "));
-}
-
-// The divisors of n that are multiples of `unit` and at most `limit`.
-std::string valid_divisors(std::int64_t n, std::int64_t limit, std::int64_t unit = 1) {
-    std::vector<std::int64_t> valid;
-    std::ranges::copy_if(divisors(n), std::back_inserter(valid), [&](std::int64_t d) {
-        return d <= limit && d % unit == 0;
-    });
-    return list(valid);
-}
 
 // The nearest multiples of `unit` below and above n.
 std::string nearest_multiples(std::int64_t n, std::int64_t unit) {
@@ -64,7 +51,6 @@ struct Rules {
     }
 
     void ranges();
-    void query_groups_divide_heads();
     void stages();
     void tensor_parallel();
     void tensor_parallel_extras();
@@ -80,16 +66,6 @@ struct Rules {
 };
 
 void Rules::ranges() {
-    require_range("model.num_layers", model.num_layers, 1, kSizeMax);
-    require_range("model.hidden_size", model.hidden_size, 1, kSizeMax);
-    require_range("model.ffn_hidden_size", model.ffn_hidden_size, 1, kSizeMax);
-    require_range("model.num_attention_heads", model.num_attention_heads, 1, kSizeMax);
-    require_range("model.num_query_groups", model.num_query_groups, 1, kSizeMax);
-    require_range("model.kv_channels", model.kv_channels, 1, kHeadDimMax);
-    require_range("model.seq_length", model.seq_length, 1, kSizeMax);
-    require_range("model.vocab_size", model.vocab_size, 1, kSizeMax);
-    require_range("model.sliding_window", model.sliding_window, 0, kSizeMax);
-    require_range("model.sliding_window_every", model.sliding_window_every, 1, kSizeMax);
     require_range("cluster.nodes", num_gpus, 1, kSizeMax);
     const auto at_most = [](std::int64_t limit) {
         return limit < 1 ? kSizeMax : std::min(limit, kSizeMax);  // one error is enough
@@ -119,16 +95,6 @@ void Rules::ranges() {
         "plan.tp_comm_overlap_chunks", plan.tp_comm_overlap_chunks, 1, kTpCommOverlapChunksMax);
     require_range("plan.ddp_bucket_size", plan.ddp_bucket_size, 0, kSizeMax * kSizeMax);
     require_range("plan.reduce_bucket_size", plan.reduce_bucket_size, 0, kSizeMax * kSizeMax);
-}
-
-void Rules::query_groups_divide_heads() {
-    const std::int64_t heads = model.num_attention_heads;
-    if (heads % model.num_query_groups != 0) {
-        reject(
-            "model.num_query_groups",
-            fmt::format("{} does not divide num_attention_heads {}", model.num_query_groups, heads),
-            valid_divisors(heads, heads));
-    }
 }
 
 // The demands of each stage's tensor-parallel size on the model.
@@ -425,13 +391,14 @@ std::int64_t derived_data_parallel_size(const ParallelPlan& plan, std::int64_t n
 }
 
 Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t num_gpus) {
-    Rules rules{.model = model, .plan = plan, .num_gpus = num_gpus, .errors = {}};
+    Rules rules{
+        .model = model, .plan = plan, .num_gpus = num_gpus, .errors = check_model_sizes(model)};
     rules.ranges();
     std::ranges::move(check_number_formats(plan), std::back_inserter(rules.errors));
     if (!rules.errors.empty()) {
         return rules.errors;  // the other rules divide by values that are out of range
     }
-    rules.query_groups_divide_heads();
+    std::ranges::move(check_model_shape(model), std::back_inserter(rules.errors));
     rules.stages();
     rules.tensor_parallel_extras();
     rules.sequence();

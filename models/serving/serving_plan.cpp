@@ -84,8 +84,7 @@ StageLayers stage_layers(const Transformer& model, const ServingPlan& plan, std:
     StageLayers layers{.all = layers_of_stage(model, plan, stage)};
     const std::int64_t first = first_layer(model, plan, stage);
     for (std::int64_t layer = first; layer < first + layers.all; ++layer) {
-        layers.windowed +=
-            model.sliding_window > 0 && (layer + 1) % model.sliding_window_every == 0 ? 1 : 0;
+        layers.windowed += model.layer_takes_window(layer) ? 1 : 0;
         layers.experts += model.layer_has_experts(layer) ? 1 : 0;
     }
     return layers;

@@ -25,7 +25,6 @@ namespace orrery {
 namespace {
 
 constexpr Dtype kStream = kServedStream;
-constexpr std::string_view kCacheWrite = "cache write";
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
@@ -194,6 +193,13 @@ private:
         if (!model_.parallel_block) {
             all_reduce("projection", layers_.all);
         }
+        output_norm("projection norm", layers_.all);
+    }
+
+    void output_norm(std::string_view name, std::int64_t layers) {
+        if (model_.sandwich_norm) {
+            norm(name, layers, false);
+        }
     }
 
     void write_cache() {
@@ -230,6 +236,7 @@ private:
         }
         mlp(model_.ffn_hidden_size, layers);
         all_reduce("fc2", layers);
+        output_norm("fc2 norm", layers);
     }
 
     void mlp(std::int64_t ffn_hidden_size, std::int64_t layers) {
@@ -278,6 +285,7 @@ private:
         } else {
             all_reduce("expert sums", layers);
         }
+        output_norm("expert norm", layers);
     }
 
     // The MLP of a layer with experts.
@@ -467,27 +475,6 @@ std::vector<ServingOp> serving_ops(const Transformer& model,
                                    const BatchShape& shape,
                                    std::int64_t stage) {
     return StageOps(model, plan, shape, stage).all();
-}
-
-StepLaunches step_launches(const Transformer& model, const ServingPlan& plan, std::int64_t stage) {
-    const BatchShape one{.tokens = 1,
-                         .sampled = 1,
-                         .generating = 1,
-                         .generating_context = 1,
-                         .chunks = {},
-                         .adapters = plan.adapter_rank > 0 ? 1 : 0};
-    StepLaunches launches{.all = 0, .of_pieces = stage_layers(model, plan, stage).all + 1};
-    for (const ServingOp& op : serving_ops(model, plan, one, stage)) {
-        launches.all += op.count;
-        launches.of_pieces += op.of_context || op.name == kCacheWrite ? op.count : 0;
-    }
-    if (model.multi_latent_attention) {
-        const BatchShape prompt{.tokens = 1, .chunks = {{.new_tokens = 1, .context = 0}}};
-        for (const ServingOp& op : attention_ops(model, plan, prompt, stage)) {
-            launches.of_mixed += op.count;
-        }
-    }
-    return launches;
 }
 
 std::vector<ServingOp> attention_ops(const Transformer& model,

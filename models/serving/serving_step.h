@@ -24,6 +24,7 @@ enum class ServingGroup : std::uint8_t { tensor, stage, context };
 // The attention kernel of the sequences that generate.
 inline constexpr std::string_view kDecodeAttention = "decode attention";
 
+inline constexpr std::string_view kCacheWrite = "cache write";
 // The first and the last op of a layer's routed experts; where ranks mask experts, another comes
 // before them.
 inline constexpr std::string_view kExpertOrder = "expert order";
@@ -37,9 +38,9 @@ struct ServingOp {
     // A collective of the group (bytes as engine/program/program.h counts them), or a message to
     // the next stage, or to the next rank of the context.
     std::variant<KernelCall, CollectiveCall, SendCall> work;
-    std::int64_t count = 1;   // times that the stage runs it
-    bool of_context = false;  // depends on more of the shape than `tokens` and `sampled`
-    bool fp4 = false;         // a product in FP4: operands of half a byte, at the peak of FP4
+    std::int64_t count = 1;       // times that the stage runs it
+    bool of_context = false;      // depends on more of the shape than `tokens` and `sampled`
+    bool fp4 = false;             // a product in FP4: operands of half a byte, at the peak of FP4
     bool of_expert_rows = false;  // moves the rows of experts around their products
     ServingGroup group = ServingGroup::tensor;
 };
@@ -52,20 +53,6 @@ std::vector<ServingOp> serving_ops(const Transformer& model,
                                    const ServingPlan& plan,
                                    const BatchShape& shape,
                                    std::int64_t stage);
-// Launches of a step by the host.
-struct StepLaunches {
-    std::int64_t all;  // kernels and collectives of a step that generates
-    // If graphs hold all but attention: a graph before, between and after the layers' attention,
-    // whose kernels write the cache, too.
-    std::int64_t of_pieces;
-    // The further kernels of a step with prompts and sequences that generate: latent attention has
-    // other kernels for the two (vLLM, v1/attention/backends/mla/common.py: _forward_prefill and
-    // _forward_decode; TensorRT-LLM, _torch/modules/attention.py: forward_context and
-    // forward_generation).
-    std::int64_t of_mixed;
-};
-
-StepLaunches step_launches(const Transformer& model, const ServingPlan& plan, std::int64_t stage);
 // The attention kernels alone: what changes from step to step while `tokens` and `sampled` stay.
 std::vector<ServingOp> attention_ops(const Transformer& model,
                                      const ServingPlan& plan,

@@ -47,7 +47,7 @@ std::int64_t attention_parameters(const Transformer& model) {
     }
     const std::int64_t hidden = model.hidden_size;
     const std::int64_t qkv = model.query_size() + 2 * model.kv_size();
-    return linear_parameters(model, hidden, qkv) +
+    return hidden * qkv + (model.qkv_has_bias() ? qkv : 0) +
            linear_parameters(model, model.query_size(), hidden) +
            (model.qk_layernorm ? 2 * model.kv_channels : 0);
 }
@@ -58,7 +58,7 @@ namespace {
 std::int64_t layer_parameters_with(const Transformer& model,
                                    std::int64_t layer,
                                    std::int64_t experts) {
-    const std::int64_t norms = model.parallel_block ? 1 : 2;
+    const std::int64_t norms = model.parallel_block ? 1 : (model.sandwich_norm ? 4 : 2);
     const std::int64_t outside = norms * norm_parameters(model) + attention_parameters(model);
     if (!model.layer_has_experts(layer)) {
         return outside + mlp_parameters(model, model.ffn_hidden_size);

@@ -30,15 +30,20 @@ struct Transformer {
     // activation clamps in its own kernel.
     double activation_func_clamp_value = 0;
     bool add_bias_linear = true;
+    bool add_qkv_bias = false;     // a bias of queries, keys and values alone (Qwen2)
     bool tied_embeddings = true;   // embedding and output layer share their weight
     bool embed_layernorm = false;  // a norm behind the embedding of tokens (BLOOM)
+    // Norms of the outputs of attention and MLP, too, before they are added to the stream
+    // (Sandwich-LN: Ding et al., CogView, arXiv 2105.13290, section 2.3; Gemma 2, GLM-4).
+    bool sandwich_norm = false;
     // Attention and MLP read the same normed input and are added together
     bool parallel_block = false;
     double dropout = 0;
     // A token's causal attention covers at most this many tokens, itself included, in every
-    // `sliding_window_every`-th layer. 0: no window.
+    // `sliding_window_every`-th layer but each `full_attention_every`-th (0: none). 0: no window.
     std::int64_t sliding_window = 0;
     std::int64_t sliding_window_every = 1;
+    std::int64_t full_attention_every = 0;
     // Every n-th layer has causal linear attention without a softmax. One matrix a head sums up the
     // earlier tokens (Katharopoulos et al., ICML 2020; Qin et al., TransNormerLLM, arXiv
     // 2307.14995). 0: none.
@@ -87,6 +92,8 @@ struct Transformer {
     bool gated_mlp() const {
         return activation == Activation::swiglu || activation == Activation::geglu;
     }
+    // Latent attention has no products of this kind.
+    bool qkv_has_bias() const { return add_bias_linear || add_qkv_bias; }
     // The width of a head of queries and keys, and of a head of values and of attention's output.
     std::int64_t query_head() const {
         return multi_latent_attention ? qk_head_dim + qk_pos_emb_head_dim : kv_channels;
@@ -110,9 +117,13 @@ struct Transformer {
     bool layer_is_linear(std::int64_t layer) const {
         return linear_attention_every > 0 && (layer + 1) % linear_attention_every == 0;
     }
+    // Whether the window applies to the layer, however long sequences are.
+    bool layer_takes_window(std::int64_t layer) const {
+        const bool full = full_attention_every > 0 && (layer + 1) % full_attention_every == 0;
+        return sliding_window > 0 && (layer + 1) % sliding_window_every == 0 && !full;
+    }
     bool layer_has_window(std::int64_t layer) const {
-        return sliding_window > 0 && sliding_window < seq_length &&
-               (layer + 1) % sliding_window_every == 0;
+        return sliding_window < seq_length && layer_takes_window(layer);
     }
     bool operator==(const Transformer&) const = default;
 };

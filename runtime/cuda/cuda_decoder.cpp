@@ -168,8 +168,10 @@ Result<void> CudaDecoder::upload_weights(const ServedModel& served) {
         if (!m.parallel_block) {
             add("pre_mlp_layernorm", layer.norm2);
         }
-        if (m.add_bias_linear) {
+        if (m.qkv_has_bias()) {
             add("self_attention.linear_qkv.bias", layer.qkv_bias);
+        }
+        if (m.add_bias_linear) {
             add("self_attention.linear_proj.bias", layer.projection_bias);
             add("mlp.linear_fc1.bias", layer.fc1_bias);
             add("mlp.linear_fc2.bias", layer.fc2_bias);

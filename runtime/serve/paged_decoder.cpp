@@ -119,8 +119,10 @@ PagedDecoder::PagedDecoder(const ServedModel& served,
             layer.fc1 = columns_of(served, name("mlp.linear_fc1.weight"), h, ffn);
             layer.fc2 = columns_of(served, name("mlp.linear_fc2.weight"), f, hidden);
         }
-        if (m.add_bias_linear) {
+        if (m.qkv_has_bias()) {
             layer.qkv_bias = columns_of(served, name("self_attention.linear_qkv.bias"), 1, heads);
+        }
+        if (m.add_bias_linear) {
             layer.projection_bias = weight_of(served, name("self_attention.linear_proj.bias"));
             layer.fc1_bias = columns_of(served, name("mlp.linear_fc1.bias"), 1, ffn);
             layer.fc2_bias = weight_of(served, name("mlp.linear_fc2.bias"));

@@ -30,15 +30,17 @@ bool is_llama_like(const Transformer& m) {
            !m.add_bias_linear && m.sliding_window == 0 && !m.parallel_block;
 }
 
-bool is_llama(const Transformer& m) {
+// A Qwen2 is a Llama with biases of queries, keys and values.
+bool is_llama_or_qwen2(const Transformer& m) {
     return is_llama_like(m) && m.num_experts == 0;
 }
 
 // Experts in every layer, whose weights are the softmax of the chosen logits. Orrery's router gives
 // the same weights from a softmax over all logits.
 bool is_mixtral(const Transformer& m) {
-    return is_llama_like(m) && m.num_experts > 0 && m.first_k_dense_replace == 0 &&
-           m.moe_layer_freq == 1 && m.moe_shared_expert_intermediate_size == 0 &&
+    return is_llama_like(m) && !m.add_qkv_bias && m.num_experts > 0 &&
+           m.first_k_dense_replace == 0 && m.moe_layer_freq == 1 &&
+           m.moe_shared_expert_intermediate_size == 0 &&
            m.moe_router_score_function == RouterScoreFunction::softmax &&
            m.moe_router_num_groups == 0 && m.moe_router_bias_update_rate == 0;
 }
@@ -184,6 +186,12 @@ std::vector<NamedWeight> llama_weights(const Transformer& m) {
             .matrix(attention + "q_proj.weight", m.query_size(), true)
             .matrix(attention + "k_proj.weight", m.kv_size(), true)
             .matrix(attention + "v_proj.weight", m.kv_size(), true);
+        if (m.add_qkv_bias) {
+            names.of(ours + "self_attention.linear_qkv.bias", 1, m.query_size() + 2 * m.kv_size())
+                .vector(attention + "q_proj.bias", m.query_size())
+                .vector(attention + "k_proj.bias", m.kv_size())
+                .vector(attention + "v_proj.bias", m.kv_size());
+        }
         names.of(ours + "self_attention.linear_proj.weight", m.query_size(), h)
             .matrix(attention + "o_proj.weight", h, true);
         names.of(ours + "pre_mlp_layernorm", 1, h)
@@ -237,7 +245,7 @@ Result<std::vector<NamedWeight>> hugging_face_weights(const Transformer& model) 
     if (is_gpt2(model)) {
         return gpt2_weights(model);
     }
-    if (is_llama(model) || is_mixtral(model)) {
+    if (is_llama_or_qwen2(model) || is_mixtral(model)) {
         return llama_weights(model);
     }
     if (is_llama_like(model)) {
@@ -247,8 +255,9 @@ Result<std::vector<NamedWeight>> hugging_face_weights(const Transformer& model) 
             "experts in every layer, none shared, softmax scores without groups and biases");
     }
     return fail("",
-                "the model is neither a GPT-2 nor a Llama nor a Mixtral, whose weights have names",
-                "layernorm, learned positions, gelu and biases; or rmsnorm, rope, swiglu and none");
+                "the model is no GPT-2, Llama, Qwen2 or Mixtral, whose weights have names",
+                "layernorm, learned positions, gelu and biases; or rmsnorm, rope, swiglu and none "
+                "but add_qkv_bias");
 }
 
 std::vector<float> take(const NamedWeight& weight, std::span<const float> parameter) {
@@ -290,8 +299,9 @@ std::string hugging_face_config(const Transformer& m, std::string_view type) {
             tied,
             torch_dtype(type));
     }
-    ORRERY_CHECK(is_llama(m) || is_mixtral(m));
+    ORRERY_CHECK(is_llama_or_qwen2(m) || is_mixtral(m));
     const bool experts = m.num_experts > 0;
+    const bool qwen2 = m.add_qkv_bias;  // its class has these biases and no key for them
     const std::string of_experts =
         experts ? fmt::format(
                       "  \"num_local_experts\": {},\n  \"num_experts_per_tok\": {},\n"
@@ -299,6 +309,7 @@ std::string hugging_face_config(const Transformer& m, std::string_view type) {
                       m.num_experts,
                       m.moe_router_topk,
                       m.moe_aux_loss_coeff)
+        : qwen2 ? "  \"use_sliding_window\": false,\n"
                 : "  \"attention_bias\": false,\n  \"mlp_bias\": false,\n";
     return fmt::format(
         "{{\n  \"architectures\": [\"{}ForCausalLM\"],\n  \"model_type\": \"{}\",\n"
@@ -307,8 +318,8 @@ std::string hugging_face_config(const Transformer& m, std::string_view type) {
         "  \"max_position_embeddings\": {},\n  \"vocab_size\": {},\n  \"hidden_act\": \"silu\",\n"
         "  \"rms_norm_eps\": 1e-05,\n  \"rope_theta\": 10000.0,\n{}"
         "  \"tie_word_embeddings\": {},\n  \"torch_dtype\": \"{}\"\n}}\n",
-        experts ? "Mixtral" : "Llama",
-        experts ? "mixtral" : "llama",
+        experts ? "Mixtral" : (qwen2 ? "Qwen2" : "Llama"),
+        experts ? "mixtral" : (qwen2 ? "qwen2" : "llama"),
         m.num_layers,
         m.hidden_size,
         experts ? m.expert_ffn_size() : m.ffn_hidden_size,

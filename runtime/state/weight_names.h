@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names and layouts of weights in Hugging Face transformers (GPT2LMHeadModel,
-// LlamaForCausalLM), and their relation to Orrery's (models/blocks/parameters.cpp: matrices are
-// (input, output), a norm's weight is gamma then beta, queries, keys and values are side by side,
-// and so are gate and up).
+// LlamaForCausalLM, Qwen2ForCausalLM, MixtralForCausalLM), and their relation to Orrery's
+// (models/blocks/parameters.cpp: matrices are (input, output), a norm's weight is gamma then beta,
+// queries, keys and values are side by side, and so are gate and up).
 //   GPT-2  Conv1D weights are (input, output) as ours; c_attn is queries, keys, values.
 //   Llama  Linear weights are (output, input); rotary pairs are i and i + head_dim / 2, as ours.
 #pragma once
@@ -36,7 +36,7 @@ struct NamedWeight {
 };
 
 // In the order of the model, with every element of every parameter once. Fails for a model that is
-// neither GPT-2 nor Llama nor Mixtral; Error::where is empty.
+// no GPT-2, Llama, Qwen2 or Mixtral; Error::where is empty.
 Result<std::vector<NamedWeight>> hugging_face_weights(const Transformer& model);
 
 // Extracts the Hugging Face weight from our whole parameter.

@@ -13,6 +13,23 @@ void gate_apart(Scenario& s) {
     s.plan.fused_activation = false;
 }
 
+void group_queries(Scenario& s) {
+    s.model.num_query_groups = 4;
+}
+void choose_one_of_two_groups(Scenario& s) {
+    s.model.moe_router_num_groups = 2;
+    s.model.moe_router_group_topk = 1;
+}
+void give_window(Scenario& s) {
+    s.model.sliding_window = 256;
+}
+void attend_in_full(Scenario& s) {
+    s.model.full_attention_every = 2;
+}
+void leave_biases(Scenario& s) {
+    s.model.add_bias_linear = false;
+}
+
 TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
     const Row rows[] = {
         {"name", [](Scenario& s) { s.model.name += "!"; }},
@@ -21,8 +38,8 @@ TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
         {"ffn_hidden_size", [](Scenario& s) { s.model.ffn_hidden_size *= 2; }},
         {"num_attention_heads",
          [](Scenario& s) { s.model.num_attention_heads *= 2; },
-         [](Scenario& s) { s.model.num_query_groups = 4; }},
-        {"num_query_groups", [](Scenario& s) { s.model.num_query_groups = 4; }},
+         group_queries},
+        {"num_query_groups", group_queries},
         {"kv_channels", [](Scenario& s) { s.model.kv_channels *= 2; }},
         {"seq_length", [](Scenario& s) { s.model.seq_length *= 2; }},
         {"vocab_size", [](Scenario& s) { s.model.vocab_size *= 2; }},
@@ -32,13 +49,16 @@ TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
         {"activation", [](Scenario& s) { s.model.activation = Activation::swiglu; }},
         {"activation_func_clamp_value", clamp_activation, gate_apart},
         {"add_bias_linear", [](Scenario& s) { s.model.add_bias_linear = false; }},
+        {"add_qkv_bias", [](Scenario& s) { s.model.add_qkv_bias = true; }, leave_biases},
         {"tied_embeddings", [](Scenario& s) { s.model.tied_embeddings = false; }},
+        {"sandwich_norm", [](Scenario& s) { s.model.sandwich_norm = true; }, leave_biases},
         {"parallel_block", [](Scenario& s) { s.model.parallel_block = true; }},
         {"dropout", [](Scenario& s) { s.model.dropout = 0.5; }},
-        {"sliding_window", [](Scenario& s) { s.model.sliding_window = 256; }},
+        {"sliding_window", give_window},
         {"sliding_window_every",
          [](Scenario& s) { s.model.sliding_window_every = 2; },
-         [](Scenario& s) { s.model.sliding_window = 256; }},
+         give_window},
+        {"full_attention_every", attend_in_full, give_window},
         {"linear_attention_every", [](Scenario& s) { s.model.linear_attention_every = 2; }},
         {"num_experts", [](Scenario& s) { s.model.num_experts = 4; }},
         {"moe_router_topk", [](Scenario& s) { s.model.moe_router_topk = 1; }, give_experts},
@@ -53,10 +73,7 @@ TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
          give_experts},
         {"moe_layer_freq", [](Scenario& s) { s.model.moe_layer_freq = 2; }, give_experts},
         {"moe_router_num_groups",
-         [](Scenario& s) {
-             s.model.moe_router_num_groups = 2;
-             s.model.moe_router_group_topk = 1;
-         },
+         choose_one_of_two_groups,
          [](Scenario& s) {
              spread_experts(s);
              s.plan.moe_router_load = RouterLoad::uniform;

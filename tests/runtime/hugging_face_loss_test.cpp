@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loss that an exported file has by the rules of Hugging Face's models (GPT2LMHeadModel,
-// LlamaForCausalLM), computed here in doubles from nothing but the file, is the loss that the
-// executor has: names, orders of heads, rotary pairs, gate and up are what the names promise.
+// LlamaForCausalLM, Qwen2ForCausalLM), computed here in doubles from nothing but the file, is the
+// loss that the executor has: names, orders of heads, rotary pairs, gate and up are what the names
+// promise.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -68,6 +69,14 @@ private:
                     y[t][o] += x[t][i] * w[o * in + i];
                 }
             }
+        }
+        return y;
+    }
+    // With a bias if the file has one (Qwen2Attention).
+    Rows biased(const Rows& x, const std::string& name) {
+        Rows y = linear(x, name + ".weight");
+        if (tensors_.contains(name + ".bias")) {
+            add(y, Rows(y.size(), at(name + ".bias")));
         }
         return y;
     }
@@ -207,11 +216,11 @@ private:
         for (std::int64_t l = 0; l < m_.num_layers; ++l) {
             const std::string name = "model.layers." + std::to_string(l) + ".";
             const Rows normed = rmsnorm(x, name + "input_layernorm.weight");
-            Rows q = linear(normed, name + "self_attn.q_proj.weight");
-            Rows k = linear(normed, name + "self_attn.k_proj.weight");
+            Rows q = biased(normed, name + "self_attn.q_proj");
+            Rows k = biased(normed, name + "self_attn.k_proj");
             rotate(q);
             rotate(k);
-            const Rows v = linear(normed, name + "self_attn.v_proj.weight");
+            const Rows v = biased(normed, name + "self_attn.v_proj");
             add(x, linear(attention(q, k, v), name + "self_attn.o_proj.weight"));
             const Rows read = rmsnorm(x, name + "post_attention_layernorm.weight");
             add(x,
@@ -277,10 +286,13 @@ TEST(HuggingFaceLoss, OfAnExportedFileIsTheExecutorsLoss) {
     Transformer mixtral = tiny_llama();
     mixtral.num_experts = 4;
     mixtral.moe_ffn_hidden_size = 12;
-    for (const Transformer& model : {tiny_gpt(), tiny_llama(), mixtral}) {
+    Transformer qwen2 = tiny_llama();
+    qwen2.add_qkv_bias = true;
+    for (const Transformer& model : {tiny_gpt(), tiny_llama(), mixtral, qwen2}) {
         const TestFolder folder;
         const ParallelPlan plan = tiny_plan().launched_from_cpp();
         TinyRun run{model, plan};
+        run.draw_biases();
         ASSERT_TRUE(run.executor().run_forward());
         const RunState state{.model = model, .precision = "fp32"};
         ASSERT_TRUE(save_training(run.executor(), state, folder.path()));

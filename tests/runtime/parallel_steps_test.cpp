@@ -91,8 +91,10 @@ TEST(ParallelSteps, TensorParallelRanksTrainWhatOneRankTrains) {
     untied.tied_embeddings = false;
     Transformer block = tiny_gpt();
     block.parallel_block = true;
+    Transformer biased = two_groups;
+    biased.add_qkv_bias = true;
     bool sequence_parallel = false;
-    for (const Transformer& model : {tiny_gpt(), two_groups, untied, block, tiny_gpt()}) {
+    for (const Transformer& model : {tiny_gpt(), two_groups, untied, biased, block, tiny_gpt()}) {
         SCOPED_TRACE(testing::Message() << "sequence parallel " << sequence_parallel);
         ParallelPlan plan = plan_of(1, 1, ShardingStrategy::no_shard);
         const Training one = train(model, plan);

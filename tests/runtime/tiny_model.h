@@ -90,6 +90,15 @@ public:
     void set(DeviceScalar scalar, double value) {
         store(view("device scalars"), static_cast<std::int64_t>(scalar), static_cast<float>(value));
     }
+    // Biases are zero at the start of a training: gives them values that matter.
+    void draw_biases() {
+        for (const std::string& name : parameters()) {
+            const TensorView v = view(name);
+            for (std::int64_t i = 0; name.ends_with(".bias") && i < v.size; ++i) {
+                store(v, i, 0.2f * static_cast<float>(i % 5 - 2));
+            }
+        }
+    }
     double loss() { return static_cast<double>(values("loss")[0]); }
     // Names of the parameters.
     std::vector<std::string> parameters() const {

@@ -107,7 +107,11 @@ void put(DocumentNode& root, std::string_view path, DocumentNode value) {
     }
 }
 
-std::string where_of_path(const DocumentNode& root, std::string_view path) {
+namespace {
+
+// The node at the beginning of the path that exists, and the rest of the path.
+std::pair<const DocumentNode*, std::string_view> follow(const DocumentNode& root,
+                                                        std::string_view path) {
     const DocumentNode* node = &root;
     while (!path.empty()) {
         const std::size_t dot = path.find('.');
@@ -128,7 +132,17 @@ std::string where_of_path(const DocumentNode& root, std::string_view path) {
         }
         path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
     }
-    return node->where();
+    return {node, path};
+}
+
+}  // namespace
+
+std::string where_of_path(const DocumentNode& root, std::string_view path) {
+    return follow(root, path).first->where();
+}
+
+bool has_path(const DocumentNode& root, std::string_view path) {
+    return follow(root, path).second.empty();
 }
 
 }  // namespace orrery

@@ -62,5 +62,6 @@ std::size_t key_position(const DocumentNode& map, std::string_view key);
 // Place of the value at a path ("plan.tensor_model_parallel_size", "cluster.kinds[1].node"), or of
 // the nearest parent in the document.
 std::string where_of_path(const DocumentNode& root, std::string_view path);
+bool has_path(const DocumentNode& root, std::string_view path);
 
 }  // namespace orrery

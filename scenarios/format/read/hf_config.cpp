@@ -13,6 +13,7 @@
 #include "scenarios/format/read/hf_experts.h"
 #include "scenarios/format/read/hf_families.h"
 #include "scenarios/format/read/hf_translator.h"
+#include "scenarios/format/read/hf_windows.h"
 
 namespace orrery {
 namespace {
@@ -38,112 +39,25 @@ void translate_gpt2(HfTranslator& to) {
     to.tie(true);
 }
 
-// The layers with a window: layer_types, or what the family derives from other keys. Empty: none.
-std::vector<bool> windowed_layers(HfTranslator& to, std::string_view family) {
-    std::vector<bool> layers(
-        static_cast<std::size_t>(std::min<std::int64_t>(to.number("num_layers"), 100'000)));
-    const DocumentNode* types = to.value("layer_types");
-    const bool switched_on = to.flag("use_sliding_window", family == "mistral");
-    const DocumentNode* first = to.value("max_window_layers");
-    if (types != nullptr && types->items.size() != layers.size()) {
-        to.leave_out(fmt::format("layer_types: names {} of {} layers, all of them attend in full",
-                                 types->items.size(),
-                                 layers.size()));
-    } else if (types != nullptr) {
-        for (std::size_t i = 0; i < layers.size(); ++i) {
-            layers[i] = types->items[i].text == "sliding_attention";
-            if (!layers[i] && types->items[i].text != "full_attention") {
-                to.leave_out(fmt::format(
-                    "layer_types {}: layer {} has full attention", types->items[i].text, i));
-            }
-        }
-    } else if (switched_on) {
-        // Qwen2Config: the first 28 layers keep full attention.
-        const auto from = static_cast<std::size_t>(family == "mistral" ? 0
-                                                   : first != nullptr  ? HfTranslator::whole(*first)
-                                                                       : 28);
-        std::fill(layers.begin() + static_cast<std::ptrdiff_t>(std::min(from, layers.size())),
-                  layers.end(),
-                  true);
-    }
-    return layers;
-}
-
-}  // namespace
-
-// A model has a window in every k-th layer. An alternation that begins with a window counts the
-// same.
-void translate_hf_windows(HfTranslator& to, std::string_view family) {
-    const std::vector<bool> layers = windowed_layers(to, family);
-    const auto count = static_cast<std::size_t>(std::ranges::count(layers, true));
-    const DocumentNode* window = to.value("sliding_window");
-    if (window == nullptr && (count == 0 || to.has("sliding_window"))) {
-        return;
-    }
-    if (count == 0) {
-        if (family == "llama" && !to.has("layer_types")) {
-            to.leave_out(fmt::format(
-                "sliding_window {}: no key says in which layers, all of them attend in full",
-                window->text));
-        }
-        return;
-    }
-    constexpr std::size_t kEveryMost = 64;
-    std::size_t every = 1;
-    const auto fits = [&](std::size_t k, std::size_t shift) {
-        for (std::size_t i = 0; i < layers.size(); ++i) {
-            if (layers[i] != ((i + 1 + shift) % k == 0)) {
-                return false;
-            }
-        }
-        return true;
-    };
-    while (every <= kEveryMost && !fits(every, 0) &&
-           !(fits(every, 1) && layers.size() % every == 0)) {
-        ++every;
-    }
-    const std::string size = window != nullptr ? window->text : "4096";
-    if (every > kEveryMost) {
-        to.leave_out(fmt::format(
-            "a window of {} tokens in {} of {} layers: only every k-th layer can have one, so all "
-            "of them attend in full",
-            size,
-            count,
-            layers.size()));
-        return;
-    }
-    to.copy_or_assume("sliding_window", "sliding_window", "4096", "the family's default");
-    to.constant("sliding_window_every", fmt::format("{}", every));
-}
-
-namespace {
-
-// Properties of a family without a key, and biases of which only some are present.
 void translate_biases(HfTranslator& to, std::string_view family) {
-    const auto of = [&](std::string_view key) { return static_cast<double>(to.number(key)); };
-    const double layers = of("num_layers");
-    const double hidden = of("hidden_size");
-    const double ffn = of("ffn_hidden_size");
-    const double heads = std::max(1.0, of("num_attention_heads"));
-    const double head = of("kv_channels") > 0 ? of("kv_channels") : hidden / heads;
-    const double qkv = (heads + 2 * of("num_query_groups")) * head;
     const bool attention = to.flag("attention_bias", false);
     const bool mlp = to.flag("mlp_bias", false);
     to.constant("add_bias_linear", attention && mlp ? "true" : "false");
+    if (family == "qwen2" || (attention && !mlp)) {
+        to.constant("add_qkv_bias", "true");
+    }
+    const std::int64_t layers = to.number("num_layers");
+    const std::int64_t hidden = to.number("hidden_size");
     if (attention && !mlp) {
-        to.leave_out(fmt::format("attention_bias: biases of the attention alone, {:.0f} parameters",
-                                 layers * (qkv + hidden)));
+        to.leave_out(fmt::format("attention_bias: biases of attention's output, {} parameters",
+                                 layers * hidden));
     }
     if (mlp && !attention) {
-        to.leave_out(fmt::format("mlp_bias: biases of the MLP alone, {:.0f} parameters",
-                                 layers * (2 * ffn + hidden)));
+        to.leave_out(fmt::format("mlp_bias: biases of the MLP alone, {} parameters",
+                                 layers * (2 * to.number("ffn_hidden_size") + hidden)));
     }
-    if (family == "qwen2") {
-        to.leave_out(fmt::format(
-            "biases of query, key and value, which qwen2 has: {:.0f} parameters", layers * qkv));
-    } else if (family == "qwen3") {
-        to.leave_out(fmt::format("norms of query and key, which qwen3 has: {:.0f} parameters",
-                                 layers * 2 * head));
+    if (family == "qwen3") {
+        to.constant("qk_layernorm", "true");
     }
 }
 
@@ -192,9 +106,14 @@ ResultOrErrors<HfModel> model_of_hf_config(const DocumentNode& config) {
             {config.where(), "a config.json must be a map, not " + config.describe(), {}});
         return unexpected<Errors>(std::move(errors));
     }
-    HfTranslator translator{config, errors};
-    const DocumentNode* type = translator.value("model_type");
-    const std::string family = type != nullptr && type->is_scalar() ? type->text : "";
+    const DocumentNode* type = config.find("model_type");
+    std::string family = type != nullptr && type->is_scalar() ? type->text : "";
+    // Gemma 3 of images, too: its language model is a map of its own.
+    const DocumentNode* const text = config.find("text_config");
+    const bool nested = family == "gemma3" && text != nullptr && text->is_map();
+    family = nested ? "gemma3_text" : family;
+    HfTranslator translator{nested ? *text : config, errors};
+    translator.value("model_type");
     const std::vector<std::string> known = known_families();
     if (has_hf_experts(family)) {
         return translate_hf_experts(config, family, std::move(errors));
@@ -219,6 +138,9 @@ ResultOrErrors<HfModel> model_of_hf_config(const DocumentNode& config) {
             {type != nullptr ? type->where() : config.where(),
              fmt::format("model_type '{}' is not supported", family),
              fmt::format("one of {}; or write the dimensions out", fmt::join(known, ", "))});
+    }
+    if (nested) {
+        translator.leave_out_around(config, "text_config");
     }
     if (!errors.empty()) {
         return unexpected<Errors>(std::move(errors));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hugging Face's models with experts: Mixtral, Qwen3-MoE, DeepSeek-V2 and V3 (and Moonlight),
-// Kimi-K2, Llama 4, GPT-OSS.
+// Hugging Face's models with experts: Mixtral, Qwen2-MoE and Qwen3-MoE, DeepSeek-V2 to V3.2 (and
+// Moonlight), Kimi-K2, Llama 4, GPT-OSS, GLM-4.5, MiniMax-M2, OLMoE, Phi-3.5-MoE.
 #pragma once
 
 #include <string>
@@ -18,9 +18,5 @@ bool has_hf_experts(std::string_view family);
 ResultOrErrors<HfModel> translate_hf_experts(const DocumentNode& config,
                                              std::string_view family,
                                              Errors errors);
-
-class HfTranslator;
-// Translates windows of attention (hf_config.cpp).
-void translate_hf_windows(HfTranslator& to, std::string_view family);
 
 }  // namespace orrery

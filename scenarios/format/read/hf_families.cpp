@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Key names and defaults: the configuration classes of Hugging Face transformers (Phi3Config,
-// GemmaConfig, Gemma2Config, GPTNeoXConfig, FalconConfig, OPTConfig, BloomConfig).
+// GemmaConfig, Gemma2Config, Gemma3TextConfig, GlmConfig, Glm4Config, Starcoder2Config,
+// GPTNeoXConfig, FalconConfig, OPTConfig, BloomConfig).
 #include "scenarios/format/read/hf_families.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+
+#include "scenarios/format/read/hf_windows.h"
 
 namespace orrery {
 namespace {
@@ -78,14 +81,74 @@ void translate_gemma(HfTranslator& to) {
     to.tie(true);
 }
 
-// Gemma 2's layers have two more norms than a Transformer's, and a tanh on scores and logits.
-void refuse_gemma2(HfTranslator& to) {
-    refuse(to, "model_type", "it has a norm behind the attention and one behind the MLP");
-    for (const char* key : {"attn_logit_softcapping", "final_logit_softcapping"}) {
-        if (to.value(key) != nullptr) {
-            refuse(to, key, "no model key says a tanh on scores or logits");
-        }
+// Gemma 2 has a tanh on scores and logits instead of Gemma 3's norms of queries and keys.
+void translate_later_gemma(HfTranslator& to, std::string_view family) {
+    const bool third = family == "gemma3_text";
+    const auto assumed = [&](const char* key, const char* ours, const char* otherwise) {
+        to.copy_or_assume(key, ours, otherwise, third ? "Gemma3TextConfig" : "Gemma2Config");
+    };
+    assumed("num_hidden_layers", "num_layers", "26");
+    assumed("hidden_size", "hidden_size", "2304");
+    assumed("intermediate_size", "ffn_hidden_size", "9216");
+    assumed("num_attention_heads", "num_attention_heads", "8");
+    assumed("num_key_value_heads", "num_query_groups", "4");
+    assumed("head_dim", "kv_channels", "256");
+    assumed("vocab_size", "vocab_size", third ? "262208" : "256000");
+    assumed("max_position_embeddings", "seq_length", third ? "131072" : "8192");
+    translate_hf_windows(to, family);
+    to.is_one_of("hidden_activation", {"gelu_pytorch_tanh", "gelu", "gelu_new", "gelu_fast"});
+    to.value("hidden_act");
+    say(to, "geglu", "rmsnorm", "rope");
+    to.constant("sandwich_norm", "true");
+    if (third) {
+        to.constant("qk_layernorm", "true");
     }
+    to.constant("add_bias_linear", "false");
+    to.tie(true);
+}
+
+void translate_gemma2(HfTranslator& to) {
+    translate_later_gemma(to, "gemma2");
+}
+
+void translate_gemma3(HfTranslator& to) {
+    translate_later_gemma(to, "gemma3_text");
+}
+
+// attention_bias of these families is of queries, keys and values alone.
+void translate_glm_layers(HfTranslator& to, bool bias) {
+    translate_usual_sizes(to);
+    to.copy_or_assume("num_key_value_heads", "num_query_groups", "2", "GlmConfig");
+    to.copy_or_assume("head_dim", "kv_channels", "128", "GlmConfig");
+    to.is_one_of("hidden_act", {"silu", "swish"});
+    say(to, "swiglu", "rmsnorm", "rope");
+    to.constant("add_bias_linear", "false");
+    to.constant("add_qkv_bias", to.flag("attention_bias", bias) ? "true" : "false");
+    to.tie(false);
+}
+
+void translate_glm(HfTranslator& to) {
+    translate_glm_layers(to, true);
+}
+
+void translate_glm4(HfTranslator& to) {
+    translate_glm_layers(to, false);
+    to.constant("sandwich_norm", "true");
+}
+
+void translate_starcoder2(HfTranslator& to) {
+    translate_usual_sizes(to);
+    to.copy_or_assume("num_key_value_heads", "num_query_groups", "2", "Starcoder2Config");
+    if (to.value("sliding_window") != nullptr) {
+        to.copy("sliding_window", "sliding_window");
+    }
+    to.is_one_of("hidden_act", {"gelu_pytorch_tanh", "gelu", "gelu_new", "gelu_fast"});
+    to.is_one_of("norm_type", {"layer_norm"});
+    to.is_one_of("mlp_type", {"default"});
+    say(to, "gelu", "layernorm", "rope");
+    to.constant("add_bias_linear", to.flag("use_bias", true) ? "true" : "false");
+    to.copy_or_assume("residual_dropout", "dropout", "0.0", "Starcoder2Config");
+    to.tie(true);
 }
 
 void translate_gpt_neox(HfTranslator& to) {
@@ -191,22 +254,26 @@ void translate_bloom(HfTranslator& to) {
 }
 
 using Translate = void (*)(HfTranslator&);
-constexpr std::pair<std::string_view, Translate> kFamilies[] = {{"phi3", translate_phi3},
-                                                                {"gemma", translate_gemma},
-                                                                {"gemma2", refuse_gemma2},
-                                                                {"gpt_neox", translate_gpt_neox},
-                                                                {"falcon", translate_falcon},
-                                                                {"opt", translate_opt},
-                                                                {"bloom", translate_bloom}};
+constexpr std::pair<std::string_view, Translate> kFamilies[] = {
+    {"phi3", translate_phi3},
+    {"gemma", translate_gemma},
+    {"gemma2", translate_gemma2},
+    {"gemma3", translate_gemma3},
+    {"gemma3_text", translate_gemma3},
+    {"glm", translate_glm},
+    {"glm4", translate_glm4},
+    {"starcoder2", translate_starcoder2},
+    {"gpt_neox", translate_gpt_neox},
+    {"falcon", translate_falcon},
+    {"opt", translate_opt},
+    {"bloom", translate_bloom}};
 
 }  // namespace
 
 std::vector<std::string> further_hf_families() {
     std::vector<std::string> names;
     for (const auto& [name, translate] : kFamilies) {
-        if (translate != refuse_gemma2) {
-            names.emplace_back(name);
-        }
+        names.emplace_back(name);
     }
     return names;
 }

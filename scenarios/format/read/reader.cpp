@@ -98,10 +98,13 @@ void derive_data_parallel_size(Scenario& scenario) {
 
 void check_plan(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
     for (Error error : check(scenario.model, scenario.plan, scenario.cluster.num_ranks())) {
+        const std::string key = error.where.substr(error.where.rfind('.') + 1);
         const bool starts_with_value = !error.what.empty() && std::isdigit(error.what[0]) != 0;
         if (starts_with_value) {
-            const std::string key = error.where.substr(error.where.rfind('.') + 1);
             error.what = fmt::format("{} {}", key, error.what);
+        } else if (!has_path(root, error.where) && error.what.find(key) == std::string::npos) {
+            // The place is that of the section.
+            error.what = fmt::format("{}: {}", error.where, error.what);
         }
         error.where = where_of_path(root, error.where);
         errors.push_back(std::move(error));

@@ -144,6 +144,7 @@ PlanBound::Parts PlanBound::measure(const ParallelPlan& small, std::uint32_t kin
         model.num_layers = layers;
         model.sliding_window = window ? model_.sliding_window : 0;
         model.sliding_window_every = 1;
+        model.full_attention_every = 0;
         // Takes linear attention where layers alternate: it is the faster kind if sequences are
         // longer than heads.
         model.linear_attention_every = std::min<std::int64_t>(model.linear_attention_every, 1);

@@ -59,11 +59,12 @@ ServingPlan read_plan(const ServingPoolSpec& pool) {
 
 bool layers_differ(const Transformer& model) {
     for (std::int64_t layer = 1; layer < model.num_layers; ++layer) {
-        if (model.layer_has_experts(layer) != model.layer_has_experts(0)) {
+        if (model.layer_has_experts(layer) != model.layer_has_experts(0) ||
+            model.layer_takes_window(layer) != model.layer_takes_window(0)) {
             return true;
         }
     }
-    return model.sliding_window > 0 && model.sliding_window_every > 1;
+    return false;
 }
 
 Result<void> check_chain(const Scenario& scenario) {

@@ -18,6 +18,7 @@
 #include "engine/serving/serving_run.h"
 #include "kernels/cost_model.h"
 #include "models/serving/serving_step.h"
+#include "models/serving/step_launches.h"
 #include "network/nccl_network.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/format/specs/serving_spec.h"

@@ -11,7 +11,6 @@
 #include <numbers>
 #include <optional>
 
-#include "engine/base/large_pages.h"
 #include "engine/world/simulated_executor.h"
 #include "models/experts/routed_step.h"
 #include "models/lowering/lowering.h"
@@ -43,10 +42,6 @@
 
 namespace orrery {
 namespace {
-
-// From this number of ranks on a simulation takes seconds and more memory than the caches hold.
-constexpr std::uint64_t kManyRanks = 2048;
-constexpr std::size_t kLargePages = std::size_t{1} << 30;
 
 class ScenarioRun {
 public:
@@ -228,9 +223,6 @@ Result<void> ScenarioRun::disturb() {
 }
 
 SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
-    if (program_.num_ranks() >= kManyRanks) {
-        prefer_large_pages(kLargePages);
-    }
     const SilentNetwork silent{*network_};
     SimulationInput input;
     input.program = &program_;

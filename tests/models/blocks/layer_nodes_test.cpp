@@ -14,10 +14,7 @@ namespace orrery {
 namespace {
 
 // The names of the ops of one layer on two tensor-parallel ranks, forward and backward.
-std::vector<std::string> names_of_layer(bool parallel_block, const ParallelPlan& more = {}) {
-    Transformer model = gpt(1, 128, 8, 64, 512);
-    model.parallel_block = parallel_block;
-    ParallelPlan plan = more;
+std::vector<std::string> names_of_layer(const Transformer& model, ParallelPlan plan) {
     plan.tensor_model_parallel_size = 2;
     const Program program = lower(model, plan);
     std::vector<std::string> names;
@@ -27,6 +24,12 @@ std::vector<std::string> names_of_layer(bool parallel_block, const ParallelPlan&
         }
     }
     return names;
+}
+
+std::vector<std::string> names_of_layer(bool parallel_block, const ParallelPlan& plan = {}) {
+    Transformer model = gpt(1, 128, 8, 64, 512);
+    model.parallel_block = parallel_block;
+    return names_of_layer(model, plan);
 }
 
 std::ptrdiff_t times(const std::vector<std::string>& names, std::string_view name) {
@@ -70,6 +73,35 @@ TEST(LayerNodes, RunBackInTheirOrder) {
         only(names_of_layer(true), order),
         (std::vector<std::string>{
             "fc2 dgrad", "activation backward", "projection dgrad", "fc1 dgrad", "qkv dgrad"}));
+}
+
+// Gemma 2: the reduced output of each branch is normed before it joins the stream. A checkpoint
+// that stops before the last product makes that product's output again, because its norm reads it.
+TEST(LayerNodes, OutputsAreNormedBeforeTheyAreAdded) {
+    Transformer model = gpt(1, 128, 8, 64, 512);
+    model.add_bias_linear = false;
+    ParallelPlan plan;
+    EXPECT_EQ(times(names_of_layer(model, plan), "fc2 norm"), 0);
+    model.sandwich_norm = true;
+    const std::vector<std::string> order{"projection",
+                                         "projection reduce",
+                                         "projection norm",
+                                         "norm 2",
+                                         "fc2",
+                                         "fc2 reduce",
+                                         "fc2 norm",
+                                         "fc2 norm backward",
+                                         "fc2 dgrad",
+                                         "norm 2 backward",
+                                         "projection norm backward",
+                                         "projection dgrad"};
+    EXPECT_EQ(only(names_of_layer(model, plan), order), order);
+    plan.recompute_granularity = Recompute::full;
+    plan.checkpoint_early_stop = true;
+    EXPECT_EQ(times(names_of_layer(model, plan), "fc2"), 2);
+    EXPECT_EQ(times(names_of_layer(model, plan), "fc2 norm"), 2);
+    model.sandwich_norm = false;
+    EXPECT_EQ(times(names_of_layer(model, plan), "fc2"), 1);
 }
 
 // Weight products that a zero-bubble schedule leaves for later are in a segment of their own.

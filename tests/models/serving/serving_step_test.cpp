@@ -251,8 +251,6 @@ TEST(ServingStep, LatentAttentionReadsOneVector) {
     EXPECT_EQ(ops[3].count, 3);
     const ServingPlan fused{.key_value_precision = Dtype::fp8, .fused_cache_write = true};
     EXPECT_EQ(attention_ops(model, fused, shape, 0).size(), 3U);
-    // Beside it, prompts get their keys and values from these vectors, copy the keys, and attend.
-    EXPECT_EQ(step_launches(model, fused, 0).of_mixed, 3);
     const auto& call = std::get<KernelCall>(ops[1].work);
     EXPECT_DOUBLE_EQ(call.flop, 8 * 4096 * 2.0 * 128 * (576 + 512));
     const double queries_and_outputs = 8 * 128 * (576.0 + 512) * 2;
@@ -316,20 +314,6 @@ TEST(ServingStep, AttentionMayKeep16Bits) {
     EXPECT_EQ(kernel_of(some, "fc1").bytes, kernel_of(all, "fc1").bytes);
 }
 
-TEST(ServingStep, AnEagerEngineLaunchesEachKernel) {
-    const StepLaunches launches = step_launches(llama3_70b(), {.tensor_model_parallel_size = 8}, 0);
-    // Two norms, attention with its inputs, cache and output, the MLP, and two sums a layer.
-    EXPECT_EQ(launches.all, 80 * 12 + 5);
-    EXPECT_EQ(launches.of_mixed, 0);
-}
-
-TEST(ServingStep, GraphsInPiecesLeaveAttentionToTheHost) {
-    const ServingPlan plan{.tensor_model_parallel_size = 8};
-    EXPECT_EQ(step_launches(llama3_70b(), plan, 0).of_pieces, 80 * 2 + 81);
-    const ServingPlan fused{.tensor_model_parallel_size = 8, .fused_cache_write = true};
-    EXPECT_EQ(step_launches(llama3_70b(), fused, 0).of_pieces, 80 + 81);
-}
-
 TEST(ServingStep, FourBitsAreHalfOfTheTraffic) {
     const BatchShape shape{.tokens = 1, .sampled = 1, .generating = 1, .generating_context = 100};
     const auto bytes = [&](const ServingPlan& plan) {
@@ -381,6 +365,19 @@ TEST(ServingStep, ANormOfTheEmbeddingRunsOnce) {
     const std::vector<ServingOp> ops = serving_ops(model, {}, shape, 0);
     EXPECT_EQ(ops.size(), without + 1);
     EXPECT_EQ(kernel_of(ops, "embedding norm").kind, KernelKind::rmsnorm_forward);
+}
+
+// Gemma 2: a norm of its own behind attention and behind the MLP of every layer.
+TEST(ServingStep, NormsOfOutputsRunOnceALayer) {
+    Transformer model = llama3_8b();
+    const BatchShape shape{.tokens = 4, .chunks = {{.new_tokens = 4}}};
+    const std::size_t without = serving_ops(model, {}, shape, 0).size();
+    model.sandwich_norm = true;
+    const std::vector<ServingOp> ops = serving_ops(model, {}, shape, 0);
+    EXPECT_EQ(ops.size(), without + 2);
+    for (const char* name : {"projection norm", "fc2 norm"}) {
+        EXPECT_EQ(kernel_of(ops, name).kind, KernelKind::rmsnorm_forward);
+    }
 }
 
 }  // namespace

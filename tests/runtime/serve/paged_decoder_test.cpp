@@ -26,7 +26,9 @@ std::vector<Transformer> models() {
     experts.num_experts = 4;
     experts.moe_ffn_hidden_size = 24;
     experts.first_k_dense_replace = 1;
-    return {small(tiny_gpt()), small(tiny_llama()), grouped, parallel, experts};
+    Transformer biased = small(tiny_llama());
+    biased.add_qkv_bias = true;
+    return {small(tiny_gpt()), small(tiny_llama()), grouped, parallel, experts, biased};
 }
 
 // Weights that are far from zero, with the executor of a training Program that has the same.
@@ -47,6 +49,9 @@ Both both(const Transformer& model) {
     b.served.model = model;
     for (const HeldParameter& p : held_parameters(*b.plain)) {
         std::vector<float>& values = b.served.weights[p.name];
+        for (std::int64_t i = 0; p.name.ends_with(".bias") && i < p.weight.size; ++i) {
+            store(p.weight, i, 0.2f * static_cast<float>(i % 5 - 2));  // they begin as zeros
+        }
         values.resize(static_cast<std::size_t>(p.weight.size));
         load_row(p.weight, 0, values);
     }

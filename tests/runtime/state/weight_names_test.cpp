@@ -36,6 +36,12 @@ Transformer untied_gpt() {
     return model;
 }
 
+Transformer tiny_qwen2() {
+    Transformer model = tiny_llama();
+    model.add_qkv_bias = true;
+    return model;
+}
+
 TEST(HuggingFaceWeights, ShapesAreThoseOfTransformers) {
     const auto gpt = weights_of(untied_gpt());
     using Shape = std::vector<std::int64_t>;
@@ -83,6 +89,21 @@ TEST(HuggingFaceWeights, ExpertsAreThoseOfMixtral) {
     EXPECT_NE(none.error().what.find("Mixtral"), std::string::npos);
 }
 
+TEST(HuggingFaceWeights, Qwen2HasBiasesOfQueriesKeysAndValues) {
+    using Shape = std::vector<std::int64_t>;
+    const auto weights = weights_of(tiny_qwen2());
+    EXPECT_EQ(named(weights, "model.layers.1.self_attn.q_proj.bias").shape, (Shape{16}));
+    const auto values = take(named(weights, "model.layers.1.self_attn.v_proj.bias"), counted(32));
+    EXPECT_EQ(values.size(), 8u);
+    EXPECT_EQ(values[3], 16 + 8 + 3);
+    const std::string config = hugging_face_config(tiny_qwen2(), "F32");
+    EXPECT_NE(config.find("\"Qwen2ForCausalLM\""), std::string::npos);
+    EXPECT_EQ(config.find("attention_bias"), std::string::npos);
+    Transformer experts = tiny_mixtral();
+    experts.add_qkv_bias = true;
+    EXPECT_FALSE(hugging_face_weights(experts));
+}
+
 // Element by element, as the two layouts are described.
 TEST(HuggingFaceWeights, ElementsComeFromTheirPlaces) {
     const auto llama = weights_of(tiny_llama());
@@ -100,7 +121,7 @@ TEST(HuggingFaceWeights, ElementsComeFromTheirPlaces) {
 }
 
 TEST(HuggingFaceWeights, EveryElementIsTakenOnceAndPutBack) {
-    for (const Transformer& model : {tiny_gpt(), untied_gpt(), tiny_llama()}) {
+    for (const Transformer& model : {tiny_gpt(), untied_gpt(), tiny_llama(), tiny_qwen2()}) {
         std::map<std::string, std::vector<float>> rebuilt;
         std::int64_t elements = 0;
         for (const NamedWeight& w : weights_of(model)) {

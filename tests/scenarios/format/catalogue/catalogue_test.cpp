@@ -92,16 +92,21 @@ TEST(ShippedCatalogue, EveryFabricReads) {
 // The parameter counts that the papers print.
 TEST(ShippedCatalogue, ModelsHaveTheirPublishedParameterCounts) {
     const std::map<std::string, double> billions = {
-        {"gpt-2-124m", 0.124},     {"gpt-2-350m", 0.355},    {"gpt-2-774m", 0.774},
+        {"gpt-2-124m", 0.124},     {"gpt-2-350m", 0.355},       {"gpt-2-774m", 0.774},
         {"gpt-2-1558m", 1.558},    {"gpt-3.6b", 3.553},  // 12 layers * width^2, and the embedding
-        {"gpt-22b", 22},           {"gpt-175b", 174.6},      {"gpt-530b", 529.6},
-        {"gpt-1t", 1008},          {"megascale-175b", 175},  {"llama-2-7b", 6.738},
-        {"llama-2-13b", 13.02},    {"llama-2-70b", 68.98},   {"llama-3-8b", 8.03},
-        {"llama-3-70b", 70.55},    {"llama-3-405b", 405.8},  {"mixtral-8x7b", 46.70},
-        {"mixtral-8x22b", 140.63}, {"qwen3-30b-a3b", 30.53}, {"moonlight-16b", 15.96},
-        {"deepseek-v3", 671.03},   {"kimi-k2", 1026.41},
+        {"gpt-22b", 22},           {"gpt-175b", 174.6},         {"gpt-530b", 529.6},
+        {"gpt-1t", 1008},          {"megascale-175b", 175},     {"llama-2-7b", 6.738},
+        {"llama-2-13b", 13.02},    {"llama-2-70b", 68.98},      {"llama-3-8b", 8.03},
+        {"llama-3-70b", 70.55},    {"llama-3-405b", 405.8},     {"mixtral-8x7b", 46.70},
+        {"mixtral-8x22b", 140.63}, {"qwen3-30b-a3b", 30.53},    {"moonlight-16b", 15.96},
+        {"deepseek-v3", 671.03},   {"kimi-k2", 1026.41},        {"deepseek-v2", 235.74},
+        {"qwen2.5-7b", 7.616},     {"qwen2.5-32b", 32.76},      {"qwen2.5-72b", 72.71},
+        {"qwen3-8b", 8.191},       {"qwen3-32b", 32.76},        {"qwen3-235b-a22b", 235.09},
+        {"mistral-7b", 7.248},     {"gemma-3-27b", 27.01},      {"glm-4.5-air", 106.85},
+        {"gpt-oss-20b", 20.91},    {"gpt-oss-120b", 116.83},  // model card, table 1
+        {"llama-4-scout", 107.8},  {"llama-4-maverick", 400.7},
     };
-    read_all("models", 22, [&](const DocumentNode& map, const std::string& name, Errors& errors) {
+    read_all("models", 36, [&](const DocumentNode& map, const std::string& name, Errors& errors) {
         Transformer model;
         DocumentNode section = map;
         std::vector<std::string> remarks;

@@ -66,15 +66,18 @@ TEST(HfConfig, MistralHasAWindowAndQwenHeadsOfTheirOwnSize) {
     EXPECT_EQ(model.kv_channels, 128);
     EXPECT_TRUE(model.tied_embeddings);
     EXPECT_EQ(model.sliding_window, 0);
+    EXPECT_TRUE(model.qk_layernorm);
+    EXPECT_EQ(num_parameters(model), 596'049'920);
 }
 
 TEST(HfConfig, ErrorsNameTheKeyAndItsPlace) {
     EXPECT_EQ(
         error_of("{\n  \"model_type\": \"bert\"\n}"),
         "config.json:2:3: error: model_type 'bert' is not supported (hint: one of gpt2, "
-        "llama, mistral, qwen2, qwen3, mixtral, qwen3_moe, deepseek_v2, deepseek_v3, kimi_k2, "
-        "llama4, llama4_text, gpt_oss, phi3, gemma, gpt_neox, falcon, opt, bloom; or write the "
-        "dimensions out)");
+        "llama, mistral, qwen2, qwen3, mixtral, qwen2_moe, qwen3_moe, deepseek_v2, deepseek_v3, "
+        "deepseek_v32, kimi_k2, llama4, llama4_text, gpt_oss, glm4_moe, minimax_m2, olmoe, phimoe, "
+        "phi3, gemma, gemma2, gemma3, gemma3_text, glm, glm4, starcoder2, gpt_neox, falcon, opt, "
+        "bloom; or write the dimensions out)");
     EXPECT_EQ(error_of(R"({"model_type": "gpt2"})").substr(0, 53),
               "config.json:1:1: error: the model lacks the key 'n_la");
     EXPECT_EQ(error_of(R"({"model_type": "llama", "num_local_experts": 8})").substr(0, 62),
@@ -104,8 +107,7 @@ TEST(HfConfig, NamesWhatItLeavesOutAlthoughTheAnswerDependsOnIt) {
     EXPECT_TRUE(imported(kLlama).changes.empty());
     for (const auto& [change, due] :
          {std::pair{R"("attention_bias": true)",
-                    "attention_bias: biases of the attention alone, "
-                    "327680 parameters"},
+                    "attention_bias: biases of attention's output, 131072 parameters"},
           {R"("mlp_bias": true)", "mlp_bias"},
           {R"("attn_logit_softcapping": 50.0)", "attn_logit_softcapping 50.0: a tanh"},
           {R"("num_nextn_predict_layers": 1)", "num_nextn_predict_layers 1: layers that predict"},
@@ -142,33 +144,14 @@ TEST(HfConfig, BiasesOfAllProductsAreSaid) {
     const Transformer model =
         hf_model("{" + std::string{kLlama} + R"(, "attention_bias": true, "mlp_bias": true})");
     EXPECT_TRUE(model.add_bias_linear);
-    EXPECT_TRUE(has(imported(R"("model_type": "qwen2", "hidden_size": 3584,
+    const Transformer qwen = hf_model(R"({"model_type": "qwen2", "hidden_size": 3584,
         "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
-        "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 32768)")
-                        .changes,
-                    "biases of query, key and value, which qwen2 has: 129024 parameters"));
-}
-
-TEST(HfConfig, WindowsOfSomeLayersAreSaidWhereAPatternFits) {
-    const std::string qwen = R"({"model_type": "qwen2", "hidden_size": 64,
-        "intermediate_size": 128, "num_hidden_layers": 4, "num_attention_heads": 4,
-        "num_key_value_heads": 4, "vocab_size": 256, "max_position_embeddings": 128,
-        "sliding_window": 16, "use_sliding_window": true, )";
-    const Transformer all = hf_model(qwen + R"("max_window_layers": 0})");
-    EXPECT_EQ(all.sliding_window, 16);
-    EXPECT_EQ(all.sliding_window_every, 1);
-    const std::string half = qwen + R"("max_window_layers": 2})";
-    EXPECT_EQ(hf_model(half).sliding_window, 0);
-    EXPECT_TRUE(has(imported(half.substr(1, half.size() - 2)).changes,
-                    "a window of 16 tokens in 2 of 4 layers"));
-    EXPECT_EQ(hf_model(qwen + R"("max_window_layers": 28})").sliding_window, 0);
-    for (const char* types :
-         {R"(["full_attention", "sliding_attention", "full_attention", "sliding_attention"])",
-          R"(["sliding_attention", "full_attention", "sliding_attention", "full_attention"])"}) {
-        const Transformer mixed = hf_model(qwen + R"("layer_types": )" + types + "}");
-        EXPECT_EQ(mixed.sliding_window, 16);
-        EXPECT_EQ(mixed.sliding_window_every, 2);
-    }
+        "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 32768})");
+    EXPECT_TRUE(qwen.add_qkv_bias);
+    EXPECT_FALSE(qwen.add_bias_linear);
+    EXPECT_EQ(num_parameters(qwen), 7'615'616'512);
+    EXPECT_TRUE(has(imported(std::string{kLlama} + R"(, "attention_bias": true)").changes,
+                    "attention_bias: biases of attention's output"));
 }
 
 TEST(HfConfig, DefaultsAreTheFamilysAndAreNamed) {

@@ -121,6 +121,72 @@ TEST(HfExperts, Llama4HasExpertsInEverySecondLayer) {
     ASSERT_EQ(imported.changes.size(), 1u);
 }
 
+// Without the gate of the shared expert: 24 x 2048 parameters, which the import says.
+TEST(HfExperts, Qwen2HasABiasOfQueriesKeysAndValues) {
+    const Transformer model = model_of_experts(R"({"model_type": "qwen2_moe", "hidden_act": "silu",
+        "hidden_size": 2048, "intermediate_size": 5632, "moe_intermediate_size": 1408,
+        "shared_expert_intermediate_size": 5632, "num_hidden_layers": 24,
+        "num_attention_heads": 16, "num_key_value_heads": 16, "vocab_size": 151936,
+        "max_position_embeddings": 8192, "num_experts": 60, "num_experts_per_tok": 4,
+        "decoder_sparse_step": 1, "use_sliding_window": false})");
+    EXPECT_TRUE(model.add_qkv_bias);
+    EXPECT_EQ(num_parameters(model), 14'315'784'192 - 24 * 2048);
+}
+
+// Without the biases by which its router chooses: 45 x 128 numbers.
+TEST(HfExperts, Glm4HasOneDenseLayer) {
+    const Transformer model = model_of_experts(R"({"model_type": "glm4_moe", "hidden_act": "silu",
+        "hidden_size": 4096, "intermediate_size": 10944, "moe_intermediate_size": 1408,
+        "num_hidden_layers": 46, "num_attention_heads": 96, "num_key_value_heads": 8,
+        "head_dim": 128, "vocab_size": 151552, "max_position_embeddings": 131072,
+        "n_routed_experts": 128, "num_experts_per_tok": 8, "n_shared_experts": 1,
+        "first_k_dense_replace": 1, "attention_bias": true, "use_qk_norm": false,
+        "partial_rotary_factor": 0.5, "num_nextn_predict_layers": 1})");
+    EXPECT_EQ(num_parameters(model), 106'852'251'264 - 45 * 128);
+    EXPECT_TRUE(model.add_qkv_bias);
+    EXPECT_FALSE(model.qk_layernorm);
+}
+
+// Its norms of queries and keys have 2 x 2048 parameters a layer, ours 2 x 128.
+TEST(HfExperts, OlmoeNormsTheWholeWidth) {
+    const std::string json = R"({"model_type": "olmoe", "hidden_act": "silu",
+        "hidden_size": 2048, "intermediate_size": 1024, "num_hidden_layers": 16,
+        "num_attention_heads": 16, "num_key_value_heads": 16, "vocab_size": 50304,
+        "max_position_embeddings": 4096, "num_experts": 64, "num_experts_per_tok": 8})";
+    EXPECT_EQ(num_parameters(model_of_experts(json)), 6'919'161'856 - 16 * 2 * (2048 - 128));
+    EXPECT_NE(imported_experts(json).changes.at(0).find("whole width"), std::string::npos);
+}
+
+// Without the biases of attention's output and of the output layer.
+TEST(HfExperts, PhiHasLayerNorms) {
+    const Transformer model = model_of_experts(R"({"model_type": "phimoe", "hidden_act": "silu",
+        "hidden_size": 4096, "intermediate_size": 6400, "num_hidden_layers": 32,
+        "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32064,
+        "max_position_embeddings": 131072, "num_local_experts": 16, "num_experts_per_tok": 2,
+        "attention_bias": true, "lm_head_bias": true})");
+    EXPECT_EQ(num_parameters(model), 41'873'153'344 - 32 * 4096 - 32064);
+}
+
+TEST(HfExperts, MiniMaxAndDeepSeekV32SayWhatIsLeftOut) {
+    const HfModel minimax = imported_experts(R"({"model_type": "minimax_m2",
+        "hidden_act": "silu", "hidden_size": 3072, "intermediate_size": 1536,
+        "num_hidden_layers": 62, "num_attention_heads": 48, "num_key_value_heads": 8,
+        "head_dim": 128, "vocab_size": 200064, "max_position_embeddings": 196608,
+        "num_local_experts": 256, "num_experts_per_tok": 8, "use_qk_norm": true,
+        "qk_norm_type": "per_layer", "shared_intermediate_size": 0})");
+    EXPECT_EQ(minimax.section.find("qk_layernorm")->text, "true");
+    ASSERT_EQ(minimax.changes.size(), 1u);
+    EXPECT_TRUE(minimax.unknown.empty());
+    std::string json = kDeepSeek;
+    json.replace(json.find("deepseek_v3"), 11, "deepseek_v32");
+    const HfModel sparse =
+        imported_experts("{" + std::string{kCommon} + json +
+                         R"(, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 64})");
+    ASSERT_EQ(sparse.changes.size(), 1u);
+    EXPECT_NE(sparse.changes[0].find("index_topk"), std::string::npos);
+    EXPECT_TRUE(sparse.unknown.empty());
+}
+
 TEST(HfExperts, GptOssHasBiasesAndWindows) {
     const HfModel imported = imported_experts(R"({"model_type": "gpt_oss", "hidden_act": "silu",
         "hidden_size": 2880, "intermediate_size": 2880, "num_hidden_layers": 4,

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "scenarios/format/document/json_document.h"
 #include "tests/scenarios/format/read/hf_model.h"
 
@@ -14,6 +16,11 @@ ResultOrErrors<HfModel> translated(const std::string& json) {
     const auto config = parse_json(json, "config.json");
     EXPECT_TRUE(config) << config.error().front().to_string();
     return model_of_hf_config(*config);
+}
+
+bool says(const std::vector<std::string>& list, std::string_view part) {
+    return std::ranges::any_of(
+        list, [&](const std::string& one) { return one.find(part) != std::string::npos; });
 }
 
 std::string family_errors(const std::string& json) {
@@ -52,14 +59,62 @@ TEST(HfFamilies, GemmaIsGatedWithGeluAndHasHeadsOfTheirOwnSize) {
     EXPECT_EQ(gemma.activation, Activation::geglu);
 }
 
-TEST(HfFamilies, Gemma2IsRefusedForItsNormsAndItsCaps) {
-    const std::string errors = family_errors(R"({"model_type": "gemma2", "hidden_size": 2304,
-        "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0})");
-    for (const char* due : {"model_type gemma2: it has a norm behind the attention",
-                            "attn_logit_softcapping 50.0: no model key says a tanh",
-                            "final_logit_softcapping 30.0: no model key says a tanh"}) {
-        EXPECT_NE(errors.find(due), std::string::npos) << due << "\n" << errors;
-    }
+TEST(HfFamilies, Gemma2AndItsSuccessorHaveNormsOnBothSides) {
+    const std::string second = R"("model_type": "gemma2", "hidden_size": 2304,
+        "intermediate_size": 9216, "num_hidden_layers": 26, "num_attention_heads": 8,
+        "num_key_value_heads": 4, "head_dim": 256, "vocab_size": 256000,
+        "max_position_embeddings": 8192, "hidden_activation": "gelu_pytorch_tanh",
+        "sliding_window": 4096, "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0)";
+    const Transformer gemma2 = hf_model("{" + second + "}");
+    EXPECT_EQ(num_parameters(gemma2), 2'614'341'888);
+    EXPECT_TRUE(gemma2.sandwich_norm);
+    EXPECT_FALSE(gemma2.qk_layernorm);
+    EXPECT_EQ(gemma2.sliding_window_every, 2);
+    const HfModel said = translated("{" + second + "}").value();
+    EXPECT_TRUE(says(said.changes, "attn_logit_softcapping 50.0"));
+    EXPECT_TRUE(says(said.changes, "final_logit_softcapping 30.0"));
+    const Transformer gemma3 = hf_model(R"({"model_type": "gemma3_text", "hidden_size": 1152,
+        "intermediate_size": 6912, "num_hidden_layers": 26, "num_attention_heads": 4,
+        "num_key_value_heads": 1, "head_dim": 256, "vocab_size": 262144,
+        "max_position_embeddings": 32768, "sliding_window": 512, "sliding_window_pattern": 6})");
+    EXPECT_EQ(num_parameters(gemma3), 999'885'952);
+    EXPECT_TRUE(gemma3.sandwich_norm && gemma3.qk_layernorm);
+    EXPECT_EQ(gemma3.full_attention_every, 6);
+    EXPECT_TRUE(gemma3.layer_has_window(4));
+    EXPECT_FALSE(gemma3.layer_has_window(5));
+}
+
+// Its text_config leaves out what the class has by default.
+TEST(HfFamilies, TheLanguageModelOfGemma3IsAMapOfItsOwn) {
+    const std::string json = R"("model_type": "gemma3", "text_config": {
+        "model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240,
+        "num_hidden_layers": 34, "sliding_window": 1024}, "vision_config": {"hidden_size": 1152})";
+    EXPECT_EQ(num_parameters(hf_model("{" + json + "}")), 3'880'263'168);
+    EXPECT_TRUE(says(translated("{" + json + "}").value().unknown, "vision_config"));
+}
+
+TEST(HfFamilies, GlmHasABiasOfQueriesKeysAndValues) {
+    const std::string sizes = R"("hidden_size": 4096, "intermediate_size": 13696,
+        "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 2,
+        "head_dim": 128, "vocab_size": 151552, "max_position_embeddings": 131072})";
+    const Transformer glm = hf_model(R"({"model_type": "glm", "attention_bias": true, )" + sizes);
+    EXPECT_EQ(num_parameters(glm), 9'399'951'360);
+    EXPECT_TRUE(glm.add_qkv_bias);
+    EXPECT_FALSE(glm.sandwich_norm);
+    const Transformer glm4 = hf_model(R"({"model_type": "glm4", )" + sizes);
+    EXPECT_TRUE(glm4.sandwich_norm);
+    EXPECT_EQ(num_parameters(glm) - num_parameters(glm4),
+              std::int64_t{40} * (4096 + 2 * 256 - 2 * 4096));
+}
+
+TEST(HfFamilies, Starcoder2HasBiasesAndFewHeadsOfKeys) {
+    const Transformer model = hf_model(R"({"model_type": "starcoder2", "hidden_size": 3072,
+        "intermediate_size": 12288, "num_hidden_layers": 30, "num_attention_heads": 24,
+        "num_key_value_heads": 2, "vocab_size": 49152, "max_position_embeddings": 16384,
+        "hidden_act": "gelu_pytorch_tanh", "norm_type": "layer_norm", "mlp_type": "default",
+        "use_bias": true, "sliding_window": 4096})");
+    EXPECT_EQ(num_parameters(model), 3'030'371'328);
+    EXPECT_EQ(model.sliding_window, 4096);
 }
 
 // RedPajama-INCITE-Base-3B-v1 is one of the few without a parallel residual.

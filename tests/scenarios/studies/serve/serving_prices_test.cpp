@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "models/serving/serving_kernels.h"
+#include "models/serving/step_launches.h"
 #include "scenarios/format/read/reader.h"
 #include "tests/models/known_models.h"
 
