@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "kernels/cast/cast.h"
 #include "kernels/residual/residual.h"
 #include "models/blocks/activation_lowering.h"
 #include "models/blocks/expert_moves.h"
