@@ -102,6 +102,13 @@ constexpr Key kWorkloadRows[] = {
         "turn_tokens", "Mean of the new tokens of later turns, exponential; 0: as of the first.")
         .range(0.0, 1e9)
         .of("tokens"),
+    key<&WorkloadSpec::turn_forks>("turn_forks",
+                                   "Share of later turns that repeat only the beginning of what "
+                                   "was said; the rest of as long a prompt is new.")
+        .range(0.0, 1.0),
+    key<&WorkloadSpec::turn_fork_kept>("turn_fork_kept",
+                                       "Share of what was said that turns of turn_forks repeat.")
+        .range(0.0, 1.0),
     key<&WorkloadSpec::turn_gap>("turn_gap", "Mean time from a turn's arrival to the next one's."),
     key<&WorkloadSpec::system_tokens>("system_tokens",
                                       "Tokens with which all prompts begin, besides their own.")
@@ -132,6 +139,13 @@ void need_beside(MapReader& reader,
     }
 }
 
+void check_turns(MapReader& reader) {
+    need_beside(reader, "turn_tokens", "turns", "is of conversations", "turns: 4");
+    need_beside(reader, "turn_forks", "turns", "is of conversations", "turns: 4");
+    need_beside(reader, "turn_fork_kept", "turn_forks", "is of turns that fork", "turn_forks: 0.1");
+    need_beside(reader, "turn_gap", "turns", "is of conversations", "turns: 4");
+}
+
 void check_sources(MapReader& reader, const WorkloadSpec& workload) {
     if (!workload.trace.empty()) {
         refuse_beside(reader,
@@ -145,6 +159,8 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                        "repeated_requests",
                        "turns",
                        "turn_tokens",
+                       "turn_forks",
+                       "turn_fork_kept",
                        "turn_gap",
                        "system_tokens"},
                       "is of a synthetic load, and a trace is given",
@@ -162,6 +178,8 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                                       "repeated_requests",
                                       "turns",
                                       "turn_tokens",
+                                      "turn_forks",
+                                      "turn_fork_kept",
                                       "turn_gap",
                                       "system_tokens"}) {
             if (reader.has(key)) {
@@ -178,8 +196,7 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
     }
     const bool drawn = workload.trace.empty() && workload.clients.empty();
     if (drawn) {
-        need_beside(reader, "turn_tokens", "turns", "is of conversations", "turns: 4");
-        need_beside(reader, "turn_gap", "turns", "is of conversations", "turns: 4");
+        check_turns(reader);
         for (const char* const key : {"arrival_variation", "arrival_step"}) {
             need_beside(reader,
                         key,

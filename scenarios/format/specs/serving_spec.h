@@ -330,6 +330,10 @@ struct WorkloadSpec {
     double turns = 1;
     // Mean number of new tokens in later turns, exponential; 0: as in the first turn
     double turn_tokens = 0;
+    // The share of later turns that repeat only the beginning of what was said, and the share of it
+    // that they repeat. Their prompts are as long as those of other turns.
+    double turn_forks = 0;
+    double turn_fork_kept = 0.5;
     Time turn_gap = Time::seconds(30);  // mean time between the arrivals of two turns
     std::int64_t system_tokens = 0;     // additional tokens at the beginning of all prompts
     bool has_conversations() const { return turns > 1 || system_tokens > 0; }

@@ -59,20 +59,50 @@ private:
     CounterRandom random_;
 };
 
-// Hashes of a prompt's blocks. Turns of a conversation share its blocks, and all prompts share the
-// blocks of the common beginning.
-std::vector<std::uint64_t> hashes_of(std::uint64_t conversation,
-                                     std::int64_t prompt_tokens,
-                                     std::int64_t system_tokens,
-                                     std::int64_t block_size) {
-    std::vector<std::uint64_t> hashes;
-    for (std::int64_t i = 0; block_size > 0 && i < prompt_tokens / block_size; ++i) {
-        const bool of_all = (i + 1) * block_size <= system_tokens;
-        CounterRandom hash(of_all ? 0 : 1 + conversation, static_cast<std::uint64_t>(i), kPrefixes);
-        hashes.push_back(hash.next());
+// The text of a conversation so far: who shares which of its blocks. Turns share the blocks of what
+// was said, unless one forks off, and all prompts share the blocks of the common beginning.
+class Said {
+public:
+    Said(std::uint64_t conversation, std::int64_t system_tokens)
+        : system_tokens_(system_tokens), branches_{{.from = 0, .id = 1 + conversation}} {}
+    // From this token on the text is another one than before.
+    void fork(std::int64_t token) {
+        constexpr std::uint64_t kForks = std::uint64_t{1} << 40;  // more than conversations
+        while (branches_.size() > 1 && branches_.back().from >= token) {
+            branches_.pop_back();
+        }
+        branches_.push_back({.from = token, .id = branches_.front().id + ++forks_ * kForks});
     }
-    return hashes;
-}
+    std::vector<std::uint64_t> hashes(std::int64_t prompt_tokens, std::int64_t block_size) const {
+        std::vector<std::uint64_t> hashes;
+        for (std::int64_t i = 0; block_size > 0 && i < prompt_tokens / block_size; ++i) {
+            const std::int64_t end = (i + 1) * block_size;
+            CounterRandom hash(end <= system_tokens_ ? 0 : branch_at(end),
+                               static_cast<std::uint64_t>(i),
+                               kPrefixes);
+            hashes.push_back(hash.next());
+        }
+        return hashes;
+    }
+
+private:
+    struct Branch {
+        std::int64_t from = 0;
+        std::uint64_t id = 0;
+    };
+    // The branch that the token before `end` is of.
+    std::uint64_t branch_at(std::int64_t end) const {
+        std::size_t at = branches_.size() - 1;
+        while (at > 0 && branches_[at].from >= end) {
+            --at;
+        }
+        return branches_[at].id;
+    }
+
+    std::int64_t system_tokens_;
+    std::vector<Branch> branches_;
+    std::uint64_t forks_ = 0;
+};
 
 // The `count` earliest arrivals so far. Later ones cannot belong to the load.
 class EarliestArrivals {
@@ -113,8 +143,12 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
         }
         double now = start;
         std::int64_t history = workload.system_tokens;
+        Said said(one, workload.system_tokens);
         bool first = true;
         do {
+            if (!first && workload.turn_forks > 0 && turns.uniform() < workload.turn_forks) {
+                said.fork(std::llround(static_cast<double>(history) * workload.turn_fork_kept));
+            }
             const std::int64_t fresh =
                 first || workload.turn_tokens == 0
                     ? lengths.input()
@@ -126,8 +160,7 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
             history = request.prompt_tokens + request.output_tokens;
             if (earliest.may_have(request.arrival)) {
                 earliest.add(request.arrival);
-                request.prefix_hashes =
-                    hashes_of(one, request.prompt_tokens, workload.system_tokens, block_size);
+                request.prefix_hashes = said.hashes(request.prompt_tokens, block_size);
                 requests.push_back(std::move(request));
             }
             now += turns.exponential() * workload.turn_gap.seconds();

@@ -46,6 +46,37 @@ TEST(SyntheticLoad, ATurnBeginsWithTheTurnBeforeAndItsOutput) {
     EXPECT_TRUE(synthetic_requests(spec)[0].prefix_hashes.empty());
 }
 
+// Every later turn repeats a quarter of what was said: prompts of the turns before it share these
+// blocks with it and no others. Lengths and arrivals are those of a load without forks.
+TEST(SyntheticLoad, ATurnThatForksRepeatsTheBeginningOnly) {
+    WorkloadSpec spec{.num_requests = 400, .request_rate = 0.01};
+    spec.input_tokens = 64;
+    spec.output_tokens = 64;
+    spec.turns = 3;
+    spec.turn_gap = Time::seconds(1e-3);
+    const std::vector<Request> plain = synthetic_requests(spec, nullptr, 16);
+    spec.turn_forks = 1;
+    spec.turn_fork_kept = 0.25;
+    const std::vector<Request> forked = synthetic_requests(spec, nullptr, 16);
+    std::size_t later = 0;
+    for (std::size_t i = 1; i < forked.size(); ++i) {
+        if (forked[i].prompt_tokens == 64) {
+            EXPECT_EQ(shared_blocks(forked[i - 1], forked[i]), 0U);
+        } else {
+            const std::int64_t said = forked[i].prompt_tokens - 64;
+            EXPECT_EQ(static_cast<std::int64_t>(shared_blocks(forked[i - 1], forked[i])),
+                      said / 4 / 16);
+            ++later;
+        }
+    }
+    EXPECT_GT(later, 200U);
+    // A conversation without forks shares the whole prompt before.
+    for (std::size_t i = 1; i < plain.size(); ++i) {
+        EXPECT_EQ(static_cast<std::int64_t>(shared_blocks(plain[i - 1], plain[i])),
+                  plain[i].prompt_tokens == 64 ? 0 : plain[i - 1].prompt_tokens / 16);
+    }
+}
+
 // Second turns come days later, so that the load has first ones only.
 TEST(SyntheticLoad, ConversationsBeginForAsLongAsTheLoadLasts) {
     WorkloadSpec spec{.num_requests = 2000, .request_rate = 8};
