@@ -98,6 +98,11 @@ constexpr Key kWorkloadRows[] = {
                               "Mean turns of a conversation: the prompt of a turn begins with the "
                               "turn before and its output.")
         .range(1.0, 1000.0),
+    key<&WorkloadSpec::turns_variation>(
+        "turns_variation",
+        "Standard deviation over mean of a conversation's turns; 0: that of ends which are equally "
+        "likely after each turn.")
+        .range(0.0, 100.0),
     key<&WorkloadSpec::turn_tokens>(
         "turn_tokens", "Mean of the new tokens of later turns, exponential; 0: as of the first.")
         .range(0.0, 1e9)
@@ -139,7 +144,17 @@ void need_beside(MapReader& reader,
     }
 }
 
-void check_turns(MapReader& reader) {
+void check_turns(MapReader& reader, const WorkloadSpec& workload) {
+    need_beside(reader, "turns_variation", "turns", "is of conversations", "turns: 4");
+    const double least = std::sqrt(1 - 1 / workload.turns);
+    if (workload.turns > 1 && workload.turns_variation > 0 && workload.turns_variation <= least) {
+        reader.complain("turns_variation",
+                        fmt::format("{} turns of equally likely ends vary by {:.3g}, and "
+                                    "workload.turns_variation is not more",
+                                    workload.turns,
+                                    least),
+                        "more, or 0");
+    }
     need_beside(reader, "turn_tokens", "turns", "is of conversations", "turns: 4");
     need_beside(reader, "turn_forks", "turns", "is of conversations", "turns: 4");
     need_beside(reader, "turn_fork_kept", "turn_forks", "is of turns that fork", "turn_forks: 0.1");
@@ -158,6 +173,7 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                        "arrival_step",
                        "repeated_requests",
                        "turns",
+                       "turns_variation",
                        "turn_tokens",
                        "turn_forks",
                        "turn_fork_kept",
@@ -177,6 +193,7 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                                       "arrival_step",
                                       "repeated_requests",
                                       "turns",
+                                      "turns_variation",
                                       "turn_tokens",
                                       "turn_forks",
                                       "turn_fork_kept",
@@ -196,7 +213,7 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
     }
     const bool drawn = workload.trace.empty() && workload.clients.empty();
     if (drawn) {
-        check_turns(reader);
+        check_turns(reader, workload);
         for (const char* const key : {"arrival_variation", "arrival_step"}) {
             need_beside(reader,
                         key,

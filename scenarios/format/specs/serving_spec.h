@@ -328,6 +328,10 @@ struct WorkloadSpec {
     // The mean number of turns of a conversation; 1: no conversations. The prompt of a turn is the
     // previous turn's prompt and output, followed by new tokens of the stated lengths.
     double turns = 1;
+    // Standard deviation over mean of the turns of a conversation; 0: that of equally likely ends
+    // after each turn, sqrt(1 - 1 / turns). With more, the longer a conversation is the likelier it
+    // goes on: its chance to go on is drawn from a beta distribution.
+    double turns_variation = 0;
     // Mean number of new tokens in later turns, exponential; 0: as in the first turn
     double turn_tokens = 0;
     // The share of later turns that repeat only the beginning of what was said, and the share of it

@@ -121,6 +121,33 @@ private:
     std::priority_queue<Time> latest_;
 };
 
+// How likely conversations go on. With chances drawn from a beta distribution of parameters a
+// (ends) and b, those that had k turns after the first go on with (b + k) / (a + b + k). The later
+// turns then are (b / (a - 1)) in the mean, and vary a / (a - 2) times as much as geometric ones.
+class GoesOn {
+public:
+    explicit GoesOn(const WorkloadSpec& workload) : turns_(workload.turns) {
+        if (workload.turns_variation > 0) {
+            const double times = workload.turns_variation * workload.turns_variation *
+                                 workload.turns / (workload.turns - 1);
+            ends_ = 2 * times / (times - 1);
+            goes_on_ = (workload.turns - 1) * (ends_ - 1);
+        }
+    }
+    bool after(std::int64_t later_turns, double uniform) const {
+        if (ends_ == 0) {
+            return uniform * turns_ > 1;
+        }
+        const double on = goes_on_ + static_cast<double>(later_turns);
+        return uniform * (ends_ + on) < on;
+    }
+
+private:
+    double turns_;
+    double ends_ = 0;  // 0: all conversations are equally likely to go on
+    double goes_on_ = 0;
+};
+
 // No conversation is under way when the load begins. A turn of an earlier conversation may follow
 // turns of later ones, so conversations are drawn until none can begin early enough.
 std::vector<Request> conversations(const WorkloadSpec& workload,
@@ -128,6 +155,7 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
                                    std::int64_t block_size) {
     CounterRandom arrivals(workload.seed, 0, kArrivals);
     CounterRandom turns(workload.seed, 0, kTurns);
+    const GoesOn goes_on(workload);
     Lengths lengths(workload, table);
     std::vector<Request> requests;
     EarliestArrivals earliest{workload.num_requests};
@@ -144,8 +172,9 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
         double now = start;
         std::int64_t history = workload.system_tokens;
         Said said(one, workload.system_tokens);
-        bool first = true;
+        std::int64_t turn = 0;
         do {
+            const bool first = turn == 0;
             if (!first && workload.turn_forks > 0 && turns.uniform() < workload.turn_forks) {
                 said.fork(std::llround(static_cast<double>(history) * workload.turn_fork_kept));
             }
@@ -153,7 +182,6 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
                 first || workload.turn_tokens == 0
                     ? lengths.input()
                     : whole_tokens(turns.exponential() * workload.turn_tokens);
-            first = false;
             Request request{.arrival = arrival_of(now),
                             .prompt_tokens = history + fresh,
                             .output_tokens = lengths.output()};
@@ -164,7 +192,7 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
                 requests.push_back(std::move(request));
             }
             now += turns.exponential() * workload.turn_gap.seconds();
-        } while (turns.uniform() * workload.turns > 1);
+        } while (goes_on.after(turn++, turns.uniform()));
     }
     std::ranges::stable_sort(requests, {}, &Request::arrival);
     requests.resize(static_cast<std::size_t>(workload.num_requests));
@@ -453,7 +481,7 @@ std::vector<Request> synthetic_requests(const WorkloadSpec& workload,
         request.output_tokens = lengths.output();
         if (i < workload.repeated_requests) {
             request.prefix_hashes =
-                hashes_of(static_cast<std::uint64_t>(i), request.prompt_tokens, 0, block_size);
+                Said(static_cast<std::uint64_t>(i), 0).hashes(request.prompt_tokens, block_size);
             request.repeated = true;
         }
         requests.push_back(std::move(request));
