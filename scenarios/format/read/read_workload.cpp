@@ -98,10 +98,22 @@ constexpr Key kWorkloadRows[] = {
                               "Mean turns of a conversation: the prompt of a turn begins with the "
                               "turn before and its output.")
         .range(1.0, 1000.0),
+    key<&WorkloadSpec::turns_variation>(
+        "turns_variation",
+        "Standard deviation over mean of a conversation's turns; 0: that of ends which are equally "
+        "likely after each turn.")
+        .range(0.0, 100.0),
     key<&WorkloadSpec::turn_tokens>(
         "turn_tokens", "Mean of the new tokens of later turns, exponential; 0: as of the first.")
         .range(0.0, 1e9)
         .of("tokens"),
+    key<&WorkloadSpec::turn_forks>("turn_forks",
+                                   "Share of later turns that repeat only the beginning of what "
+                                   "was said; the rest of as long a prompt is new.")
+        .range(0.0, 1.0),
+    key<&WorkloadSpec::turn_fork_kept>("turn_fork_kept",
+                                       "Share of what was said that turns of turn_forks repeat.")
+        .range(0.0, 1.0),
     key<&WorkloadSpec::turn_gap>("turn_gap", "Mean time from a turn's arrival to the next one's."),
     key<&WorkloadSpec::system_tokens>("system_tokens",
                                       "Tokens with which all prompts begin, besides their own.")
@@ -132,6 +144,23 @@ void need_beside(MapReader& reader,
     }
 }
 
+void check_turns(MapReader& reader, const WorkloadSpec& workload) {
+    need_beside(reader, "turns_variation", "turns", "is of conversations", "turns: 4");
+    const double least = std::sqrt(1 - 1 / workload.turns);
+    if (workload.turns > 1 && workload.turns_variation > 0 && workload.turns_variation <= least) {
+        reader.complain("turns_variation",
+                        fmt::format("{} turns of equally likely ends vary by {:.3g}, and "
+                                    "workload.turns_variation is not more",
+                                    workload.turns,
+                                    least),
+                        "more, or 0");
+    }
+    need_beside(reader, "turn_tokens", "turns", "is of conversations", "turns: 4");
+    need_beside(reader, "turn_forks", "turns", "is of conversations", "turns: 4");
+    need_beside(reader, "turn_fork_kept", "turn_forks", "is of turns that fork", "turn_forks: 0.1");
+    need_beside(reader, "turn_gap", "turns", "is of conversations", "turns: 4");
+}
+
 void check_sources(MapReader& reader, const WorkloadSpec& workload) {
     if (!workload.trace.empty()) {
         refuse_beside(reader,
@@ -144,7 +173,10 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                        "arrival_step",
                        "repeated_requests",
                        "turns",
+                       "turns_variation",
                        "turn_tokens",
+                       "turn_forks",
+                       "turn_fork_kept",
                        "turn_gap",
                        "system_tokens"},
                       "is of a synthetic load, and a trace is given",
@@ -161,7 +193,10 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                                       "arrival_step",
                                       "repeated_requests",
                                       "turns",
+                                      "turns_variation",
                                       "turn_tokens",
+                                      "turn_forks",
+                                      "turn_fork_kept",
                                       "turn_gap",
                                       "system_tokens"}) {
             if (reader.has(key)) {
@@ -178,8 +213,7 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
     }
     const bool drawn = workload.trace.empty() && workload.clients.empty();
     if (drawn) {
-        need_beside(reader, "turn_tokens", "turns", "is of conversations", "turns: 4");
-        need_beside(reader, "turn_gap", "turns", "is of conversations", "turns: 4");
+        check_turns(reader, workload);
         for (const char* const key : {"arrival_variation", "arrival_step"}) {
             need_beside(reader,
                         key,

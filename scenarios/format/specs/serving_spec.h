@@ -328,8 +328,16 @@ struct WorkloadSpec {
     // The mean number of turns of a conversation; 1: no conversations. The prompt of a turn is the
     // previous turn's prompt and output, followed by new tokens of the stated lengths.
     double turns = 1;
+    // Standard deviation over mean of the turns of a conversation; 0: that of equally likely ends
+    // after each turn, sqrt(1 - 1 / turns). With more, the longer a conversation is the likelier it
+    // goes on: its chance to go on is drawn from a beta distribution.
+    double turns_variation = 0;
     // Mean number of new tokens in later turns, exponential; 0: as in the first turn
     double turn_tokens = 0;
+    // The share of later turns that repeat only the beginning of what was said, and the share of it
+    // that they repeat. Their prompts are as long as those of other turns.
+    double turn_forks = 0;
+    double turn_fork_kept = 0.5;
     Time turn_gap = Time::seconds(30);  // mean time between the arrivals of two turns
     std::int64_t system_tokens = 0;     // additional tokens at the beginning of all prompts
     bool has_conversations() const { return turns > 1 || system_tokens > 0; }

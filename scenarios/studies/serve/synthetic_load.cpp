@@ -59,20 +59,50 @@ private:
     CounterRandom random_;
 };
 
-// Hashes of a prompt's blocks. Turns of a conversation share its blocks, and all prompts share the
-// blocks of the common beginning.
-std::vector<std::uint64_t> hashes_of(std::uint64_t conversation,
-                                     std::int64_t prompt_tokens,
-                                     std::int64_t system_tokens,
-                                     std::int64_t block_size) {
-    std::vector<std::uint64_t> hashes;
-    for (std::int64_t i = 0; block_size > 0 && i < prompt_tokens / block_size; ++i) {
-        const bool of_all = (i + 1) * block_size <= system_tokens;
-        CounterRandom hash(of_all ? 0 : 1 + conversation, static_cast<std::uint64_t>(i), kPrefixes);
-        hashes.push_back(hash.next());
+// The text of a conversation so far: who shares which of its blocks. Turns share the blocks of what
+// was said, unless one forks off, and all prompts share the blocks of the common beginning.
+class Said {
+public:
+    Said(std::uint64_t conversation, std::int64_t system_tokens)
+        : system_tokens_(system_tokens), branches_{{.from = 0, .id = 1 + conversation}} {}
+    // From this token on the text is another one than before.
+    void fork(std::int64_t token) {
+        constexpr std::uint64_t kForks = std::uint64_t{1} << 40;  // more than conversations
+        while (branches_.size() > 1 && branches_.back().from >= token) {
+            branches_.pop_back();
+        }
+        branches_.push_back({.from = token, .id = branches_.front().id + ++forks_ * kForks});
     }
-    return hashes;
-}
+    std::vector<std::uint64_t> hashes(std::int64_t prompt_tokens, std::int64_t block_size) const {
+        std::vector<std::uint64_t> hashes;
+        for (std::int64_t i = 0; block_size > 0 && i < prompt_tokens / block_size; ++i) {
+            const std::int64_t end = (i + 1) * block_size;
+            CounterRandom hash(end <= system_tokens_ ? 0 : branch_at(end),
+                               static_cast<std::uint64_t>(i),
+                               kPrefixes);
+            hashes.push_back(hash.next());
+        }
+        return hashes;
+    }
+
+private:
+    struct Branch {
+        std::int64_t from = 0;
+        std::uint64_t id = 0;
+    };
+    // The branch that the token before `end` is of.
+    std::uint64_t branch_at(std::int64_t end) const {
+        std::size_t at = branches_.size() - 1;
+        while (at > 0 && branches_[at].from >= end) {
+            --at;
+        }
+        return branches_[at].id;
+    }
+
+    std::int64_t system_tokens_;
+    std::vector<Branch> branches_;
+    std::uint64_t forks_ = 0;
+};
 
 // The `count` earliest arrivals so far. Later ones cannot belong to the load.
 class EarliestArrivals {
@@ -91,6 +121,33 @@ private:
     std::priority_queue<Time> latest_;
 };
 
+// How likely conversations go on. With chances drawn from a beta distribution of parameters a
+// (ends) and b, those that had k turns after the first go on with (b + k) / (a + b + k). The later
+// turns then are (b / (a - 1)) in the mean, and vary a / (a - 2) times as much as geometric ones.
+class GoesOn {
+public:
+    explicit GoesOn(const WorkloadSpec& workload) : turns_(workload.turns) {
+        if (workload.turns_variation > 0) {
+            const double times = workload.turns_variation * workload.turns_variation *
+                                 workload.turns / (workload.turns - 1);
+            ends_ = 2 * times / (times - 1);
+            goes_on_ = (workload.turns - 1) * (ends_ - 1);
+        }
+    }
+    bool after(std::int64_t later_turns, double uniform) const {
+        if (ends_ == 0) {
+            return uniform * turns_ > 1;
+        }
+        const double on = goes_on_ + static_cast<double>(later_turns);
+        return uniform * (ends_ + on) < on;
+    }
+
+private:
+    double turns_;
+    double ends_ = 0;  // 0: all conversations are equally likely to go on
+    double goes_on_ = 0;
+};
+
 // No conversation is under way when the load begins. A turn of an earlier conversation may follow
 // turns of later ones, so conversations are drawn until none can begin early enough.
 std::vector<Request> conversations(const WorkloadSpec& workload,
@@ -98,6 +155,7 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
                                    std::int64_t block_size) {
     CounterRandom arrivals(workload.seed, 0, kArrivals);
     CounterRandom turns(workload.seed, 0, kTurns);
+    const GoesOn goes_on(workload);
     Lengths lengths(workload, table);
     std::vector<Request> requests;
     EarliestArrivals earliest{workload.num_requests};
@@ -113,25 +171,28 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
         }
         double now = start;
         std::int64_t history = workload.system_tokens;
-        bool first = true;
+        Said said(one, workload.system_tokens);
+        std::int64_t turn = 0;
         do {
+            const bool first = turn == 0;
+            if (!first && workload.turn_forks > 0 && turns.uniform() < workload.turn_forks) {
+                said.fork(std::llround(static_cast<double>(history) * workload.turn_fork_kept));
+            }
             const std::int64_t fresh =
                 first || workload.turn_tokens == 0
                     ? lengths.input()
                     : whole_tokens(turns.exponential() * workload.turn_tokens);
-            first = false;
             Request request{.arrival = arrival_of(now),
                             .prompt_tokens = history + fresh,
                             .output_tokens = lengths.output()};
             history = request.prompt_tokens + request.output_tokens;
             if (earliest.may_have(request.arrival)) {
                 earliest.add(request.arrival);
-                request.prefix_hashes =
-                    hashes_of(one, request.prompt_tokens, workload.system_tokens, block_size);
+                request.prefix_hashes = said.hashes(request.prompt_tokens, block_size);
                 requests.push_back(std::move(request));
             }
             now += turns.exponential() * workload.turn_gap.seconds();
-        } while (turns.uniform() * workload.turns > 1);
+        } while (goes_on.after(turn++, turns.uniform()));
     }
     std::ranges::stable_sort(requests, {}, &Request::arrival);
     requests.resize(static_cast<std::size_t>(workload.num_requests));
@@ -420,7 +481,7 @@ std::vector<Request> synthetic_requests(const WorkloadSpec& workload,
         request.output_tokens = lengths.output();
         if (i < workload.repeated_requests) {
             request.prefix_hashes =
-                hashes_of(static_cast<std::uint64_t>(i), request.prompt_tokens, 0, block_size);
+                Said(static_cast<std::uint64_t>(i), 0).hashes(request.prompt_tokens, block_size);
             request.repeated = true;
         }
         requests.push_back(std::move(request));

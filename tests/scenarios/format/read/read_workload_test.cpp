@@ -37,7 +37,10 @@ TEST(ReadWorkload, KeysThatWouldHaveNoEffectAreErrors) {
                                   "arrival_step: 3 s",
                                   "repeated_requests: 2",
                                   "turns: 3",
+                                  "turns_variation: 2",
                                   "turn_tokens: 5",
+                                  "turn_forks: 0.1",
+                                  "turn_fork_kept: 0.3",
                                   "turn_gap: 1 s",
                                   "system_tokens: 9"}) {
         says("{trace: t.csv, " + std::string{key} + "}", "a trace is given");
@@ -46,6 +49,10 @@ TEST(ReadWorkload, KeysThatWouldHaveNoEffectAreErrors) {
     says("{client_group: chat}", "is of a table of clients");
     says("{trace_block_tokens: 64}", "is of the blocks of a trace");
     says("{request_rate: 2, turn_gap: 9 s}", "is of conversations");
+    says("{request_rate: 2, turns_variation: 2}", "is of conversations");
+    says("{request_rate: 2, turns: 4, turns_variation: 0.8}", "is not more");
+    says("{request_rate: 2, turn_forks: 0.1}", "is of conversations");
+    says("{request_rate: 2, turns: 3, turn_fork_kept: 0.3}", "is of turns that fork");
     says("{users: 2, arrival_variation: 2}", "is of requests that come at a rate");
     says("{users: 2, arrival_step: 3 s}", "is of requests that come at a rate");
     says("{request_rate: 2, turns: 3, repeated_requests: 2}", "are not of conversations");

@@ -46,6 +46,63 @@ TEST(SyntheticLoad, ATurnBeginsWithTheTurnBeforeAndItsOutput) {
     EXPECT_TRUE(synthetic_requests(spec)[0].prefix_hashes.empty());
 }
 
+// Every later turn repeats a quarter of what was said: prompts of the turns before it share these
+// blocks with it and no others. Lengths and arrivals are those of a load without forks.
+TEST(SyntheticLoad, ATurnThatForksRepeatsTheBeginningOnly) {
+    WorkloadSpec spec{.num_requests = 400, .request_rate = 0.01};
+    spec.input_tokens = 64;
+    spec.output_tokens = 64;
+    spec.turns = 3;
+    spec.turn_gap = Time::seconds(1e-3);
+    const std::vector<Request> plain = synthetic_requests(spec, nullptr, 16);
+    spec.turn_forks = 1;
+    spec.turn_fork_kept = 0.25;
+    const std::vector<Request> forked = synthetic_requests(spec, nullptr, 16);
+    std::size_t later = 0;
+    for (std::size_t i = 1; i < forked.size(); ++i) {
+        if (forked[i].prompt_tokens == 64) {
+            EXPECT_EQ(shared_blocks(forked[i - 1], forked[i]), 0U);
+        } else {
+            const std::int64_t said = forked[i].prompt_tokens - 64;
+            EXPECT_EQ(static_cast<std::int64_t>(shared_blocks(forked[i - 1], forked[i])),
+                      said / 4 / 16);
+            ++later;
+        }
+    }
+    EXPECT_GT(later, 200U);
+    // A conversation without forks shares the whole prompt before.
+    for (std::size_t i = 1; i < plain.size(); ++i) {
+        EXPECT_EQ(static_cast<std::int64_t>(shared_blocks(plain[i - 1], plain[i])),
+                  plain[i].prompt_tokens == 64 ? 0 : plain[i - 1].prompt_tokens / 16);
+    }
+}
+
+// With a variation of 1 two turns in the mean are beta-geometric with a = 4 and b = 3: 3/7 of the
+// conversations go on after the first turn, 4/8 of these after the second, 5/9 after the third.
+TEST(SyntheticLoad, LongConversationsAreLikelierToGoOn) {
+    WorkloadSpec spec{.num_requests = 100'000, .request_rate = 1};
+    spec.input_tokens = 64;
+    spec.output_tokens = 64;
+    spec.turns = 2;
+    spec.turns_variation = 1;
+    spec.turn_gap = Time::seconds(1e-3);
+    std::vector<double> turns(5);
+    for (const Request& request : synthetic_requests(spec)) {
+        const auto later = static_cast<std::size_t>((request.prompt_tokens - 64) / 128);
+        turns[std::min<std::size_t>(later, 4)] += 1;
+    }
+    EXPECT_NEAR(turns[1] / turns[0], 3.0 / 7, 0.01);
+    EXPECT_NEAR(turns[2] / turns[1], 4.0 / 8, 0.01);
+    EXPECT_NEAR(turns[3] / turns[2], 5.0 / 9, 0.02);
+    spec.turns_variation = 0;
+    turns.assign(5, 0);
+    for (const Request& request : synthetic_requests(spec)) {
+        const auto later = static_cast<std::size_t>((request.prompt_tokens - 64) / 128);
+        turns[std::min<std::size_t>(later, 4)] += 1;
+    }
+    EXPECT_NEAR(turns[3] / turns[2], 0.5, 0.02);
+}
+
 // Second turns come days later, so that the load has first ones only.
 TEST(SyntheticLoad, ConversationsBeginForAsLongAsTheLoadLasts) {
     WorkloadSpec spec{.num_requests = 2000, .request_rate = 8};
