@@ -66,6 +66,7 @@ constexpr SimulatedKey kSimulatedOnly[] = {
     simulated<&Plan::eager_norm>("a norm is one kernel in training"),
     simulated<&Plan::eager_activation>("an activation is one kernel in training"),
     simulated<&Plan::eager_rope>("the rotary embedding is one kernel in training"),
+    simulated<&Plan::eager_attention>("the kernels of a training know the causal mask"),
     simulated<&Plan::loss_copies>("the loss of a training works in place"),
     simulated<&Plan::kept_logits>("training frees logits after the backward pass of the head"),
     simulated<&Plan::clear_lp_grads>(kOneSum),

@@ -56,4 +56,17 @@ constexpr std::uint8_t kRotaryKernels = 28;
 // slices four zeros, three copies and two sums. Two more are for values and the shared key.
 constexpr std::uint8_t kRotaryBackwardKernels = 30;
 
+// What Transformer Engine's UnfusedDotProductAttention does around its three kernels
+// (plan.eager_attention; pytorch/attention.py and dot_product_attention/utils.py at bee4649c,
+// get_full_mask()). The mask has eleven operators: two ranges, their difference, two sums, two
+// comparisons, two choices of 64-bit integers, their difference and its negation. Bytes of a score
+// of one head, as all heads share the mask: 4 + 8 + 8 + 5 + 9 + 5 + 9 + 24 + 9.
+constexpr std::int64_t kMaskChain = 81;
+constexpr std::uint8_t kMaskKernels = 11;
+// The context's heads are put in order by a copy: bytes of its element.
+constexpr std::int64_t kContextCopy = 4;
+// Autograd scales the gradients of queries and of keys (torch.baddbmm with alpha).
+constexpr std::int64_t kScaledGradient = 4;
+constexpr std::uint8_t kScaledGradientKernels = 2;
+
 }  // namespace orrery

@@ -53,6 +53,10 @@ struct HeadOperand {
     bool transposed = false;
 };
 
+bool has_operators(const BlockBuilder& b) {
+    return b.plan.eager_attention && !b.plan.compiled;
+}
+
 // result = x y for every head of every sequence; m, n and k are those of one head.
 void head_product(BlockBuilder& b,
                   std::string_view name,
@@ -98,6 +102,10 @@ void unfused_attention_forward(BlockBuilder& b,
         a.dropped = score_matrix(b, "attention dropped", qkv, internals, dtype);
         results.insert(results.end(), {&a.score_mask, &a.dropped});
     }
+    if (has_operators(b)) {
+        b.framework_ops(
+            "attention mask", qkv.tensor, s.seq_q * s.seq_kv * kMaskChain, kMaskKernels);
+    }
     head_product(b,
                  "attention scores",
                  s,
@@ -119,6 +127,9 @@ void unfused_attention_forward(BlockBuilder& b,
                  {&a.dropped},
                  {&qkv, kValue},
                  {&a.context});
+    if (has_operators(b)) {
+        b.framework_ops("attention context copy", a.context, kContextCopy, 1);
+    }
 }
 
 Value unfused_attention_backward(BlockBuilder& b,
@@ -167,6 +178,12 @@ Value unfused_attention_backward(BlockBuilder& b,
                  {&dscores, kWhole, true},
                  {&qkv, kQuery},
                  {&dqkv, kKey});
+    if (has_operators(b)) {
+        b.framework_ops("scores backward scale",
+                        dqkv.tensor,
+                        s.batch * s.heads * (s.seq_q + s.seq_kv) * s.head_dim * kScaledGradient,
+                        kScaledGradientKernels);
+    }
     return dqkv;
 }
 

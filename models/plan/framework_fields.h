@@ -158,6 +158,9 @@ inline constexpr FieldTable kPlanFrameworkFields{
                    "own."),
     ORRERY_PLAN_FIELD(eager_rope, pass,
         .meaning = "The rotary embedding is a chain of framework ops on fp32 copies of Q and K."),
+    ORRERY_PLAN_FIELD(eager_attention, pass,
+        .meaning = "Unfused attention makes its mask anew in each call, copies its heads and "
+                   "scales gradients, all by framework ops."),
     ORRERY_PLAN_FIELD(loss_metrics, pass,
         .meaning = "Losses that are computed once more, unfused, for reports.",
         .values = {0, 100}, .unit = "losses"),

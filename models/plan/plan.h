@@ -208,6 +208,11 @@ struct ParallelPlan {
     // The optimizer's step is one kernel (Apex, PyTorch's fused AdamW). false: each operator of its
     // formula is a kernel (PyTorch's foreach AdamW, its default).
     bool fused_optimizer = true;
+    // Unfused attention has operators of a framework around its kernels: each call makes its causal
+    // mask and puts its heads in order by a copy, and the backward pass scales the gradients of
+    // queries and keys (Transformer Engine's UnfusedDotProductAttention). false: the mask is given,
+    // and the products scale and place what they write.
+    bool eager_attention = false;
     std::int64_t loss_metrics = 0;  // losses that are computed again, unfused, for reports
     // Each op is a call of an eager framework (PyTorch) unless it is compiled or in a graph. The
     // host time of such a call is many times that of a launch

@@ -5,6 +5,11 @@ namespace orrery {
 
 Errors check_attention(const Transformer& model, const ParallelPlan& plan, bool shared) {
     Errors errors;
+    if (plan.eager_attention && plan.attention_kernel != AttentionKernel::unfused) {
+        errors.push_back({"plan.eager_attention",
+                          "a fused kernel makes no mask and no scores",
+                          "false, or plan.attention_kernel: unfused"});
+    }
     if (!plan.fp8_dot_product_attention) {
         return errors;
     }

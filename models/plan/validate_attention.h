@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of a plan for the number format of attention's products.
+// Rules of a plan for the kernels of attention and the number format of its products.
 #pragma once
 
 #include "engine/base/result.h"

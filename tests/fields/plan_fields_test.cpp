@@ -159,6 +159,9 @@ const Row kPlanRows[] = {
     {"eager_rope",
      [](Scenario& s) { s.plan.eager_rope = true; },
      [](Scenario& s) { s.model.position_embedding = PositionEmbedding::rope; }},
+    {"eager_attention",
+     [](Scenario& s) { s.plan.eager_attention = true; },
+     [](Scenario& s) { s.plan.attention_kernel = AttentionKernel::unfused; }},
     {"vocabulary_parallel",
      [](Scenario& s) { s.plan.vocabulary_parallel = true; },
      [](Scenario& s) {

@@ -7,6 +7,7 @@
 
 #include "models/lowering/lowering.h"
 #include "tests/models/known_models.h"
+#include "tests/models/lowered_experts.h"
 
 namespace orrery {
 namespace {
@@ -80,6 +81,54 @@ TEST(UnfusedAttention, LatentHeadsHaveTwoSizes) {
                                               {"scores dQ", 24 * pairs},
                                               {"scores dK", 24 * pairs}};
     EXPECT_EQ(flop, sizes);
+}
+
+struct OperatorsOfAttention {
+    int calls = 0;  // of the host
+    std::int64_t bytes = 0;
+    bool operator==(const OperatorsOfAttention&) const = default;
+};
+
+std::map<std::string, OperatorsOfAttention> operators_of_attention(const ParallelPlan& plan) {
+    Transformer model = llama(1, 128, 256, 4, 512);
+    model.num_attention_heads = 4;
+    model.seq_length = 64;
+    const Program program = verified(model, plan);
+    std::map<std::string, OperatorsOfAttention> found;
+    for (const Segment& segment : program.segments) {
+        for (const Op& op : segment.ops) {
+            const std::string name{program.names[op.name]};
+            if (name.starts_with("attention mask") || name.starts_with("attention context copy") ||
+                name.starts_with("scores backward scale")) {
+                found[name].calls += op.launches;
+                found[name].bytes += program.kernel(op).bytes;
+            }
+        }
+    }
+    return found;
+}
+
+// The mask is one for all heads. A pass that runs again counts operators as PyTorch's, seven of
+// which take the host as long as a call; a checkpoint has four calls. Compilers make none of these
+// operators.
+TEST(UnfusedAttention, TransformerEnginesHasOperatorsAroundItsKernels) {
+    ParallelPlan plan{.global_batch_size = 1,
+                      .recompute_granularity = Recompute::none,
+                      .attention_kernel = AttentionKernel::unfused};
+    using Operators = std::map<std::string, OperatorsOfAttention>;
+    EXPECT_EQ(operators_of_attention(plan), Operators{});
+    plan.eager_attention = true;
+    const std::int64_t pairs = 64 * 64;
+    const std::int64_t heads = 64 * 4 * 128;
+    EXPECT_EQ(operators_of_attention(plan),
+              (Operators{{"attention mask", {.calls = 11, .bytes = 81 * pairs}},
+                         {"attention context copy", {.calls = 1, .bytes = 4 * heads}},
+                         {"scores backward scale", {.calls = 2, .bytes = 4 * 2 * heads}}}));
+    plan.recompute_granularity = Recompute::selective;  // of core attention
+    EXPECT_EQ(operators_of_attention(plan)["attention mask"],
+              (OperatorsOfAttention{.calls = 11 + 2 + 4, .bytes = 2 * 81 * pairs}));
+    plan.compiled = true;
+    EXPECT_EQ(operators_of_attention(plan), Operators{});
 }
 
 TEST(UnfusedAttention, DropoutKeepsItsMaskForTheBackwardPass) {

@@ -41,6 +41,15 @@ TEST(ValidateAttention, Fp8NeedsAKernelThatReadsIt) {
     EXPECT_NE(first_error(model, plan).find("linear"), std::string::npos);
 }
 
+TEST(ValidateAttention, OperatorsNeedAnUnfusedKernel) {
+    const Transformer model = small_experts();
+    ParallelPlan plan{.attention_kernel = AttentionKernel::unfused, .eager_attention = true};
+    EXPECT_EQ(first_error(model, plan), "");
+    plan.attention_kernel = AttentionKernel::cudnn;
+    EXPECT_EQ(first_error(model, plan),
+              "plan.eager_attention: a fused kernel makes no mask and no scores");
+}
+
 TEST(ValidateAttention, Fp8AttentionCastsWhatItReads) {
     const Transformer model = small_experts();
     ParallelPlan plan = four_ranks();

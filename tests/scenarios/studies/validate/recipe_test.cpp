@@ -93,8 +93,10 @@ TEST(Recipe, OfNemoStoresScoresOnBlackwell) {
     PublishedCase row = row_of("nemo-25.04", "gb200", Dtype::bf16);
     row.assumed.emplace_back("attention_kernel");
     EXPECT_EQ(with_recipe(row).attention_kernel, AttentionKernel::unfused);
+    EXPECT_TRUE(with_recipe(row).eager_attention);
     row.gpu = "h100-80g";
     EXPECT_NE(with_recipe(row).attention_kernel, AttentionKernel::unfused);
+    EXPECT_FALSE(with_recipe(row).eager_attention);
 }
 
 // Its script of Llama 4 drops tokens beyond an expert's mean, too.
