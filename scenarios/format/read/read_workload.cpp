@@ -18,6 +18,11 @@ constexpr Choice<AdapterPopularity> kPopularities[] = {
     {"zipf", AdapterPopularity::zipf},
 };
 
+constexpr Choice<LengthDraws> kDraws[] = {
+    {"each", LengthDraws::each},
+    {"numpy", LengthDraws::numpy},
+};
+
 constexpr Key kWorkloadRows[] = {
     key<&WorkloadSpec::num_requests>("num_requests", "Requests in all.")
         .range(1, 10'000'000)
@@ -39,6 +44,10 @@ constexpr Key kWorkloadRows[] = {
     key<&WorkloadSpec::length_spread>(
         "length_spread", "Shortest length as a share of the stated one; drawn uniformly.")
         .range(0.0, 1.0),
+    choice<kDraws, &WorkloadSpec::length_draws>(
+        "length_draws",
+        "Draws each request's lengths; or the whole numbers of NumPy's randint after seed(seed), "
+        "all prompts' before all outputs', as the benchmark clients of SGLang and InferenceMAX."),
     key<&WorkloadSpec::arrival_variation>(
         "arrival_variation",
         "Open load: standard deviation of the times between arrivals over their mean.")
@@ -132,6 +141,19 @@ void need_beside(MapReader& reader,
     }
 }
 
+void check_length_draws(MapReader& reader, const WorkloadSpec& workload) {
+    if (!reader.has("lengths")) {
+        need_beside(reader,
+                    "length_draws",
+                    "length_spread",
+                    "is of lengths that differ",
+                    "length_spread: 0.8");
+    }
+    if (workload.length_draws == LengthDraws::numpy && workload.has_conversations()) {
+        refuse_beside(reader, {"length_draws"}, "numpy is not of conversations", "turns: 1");
+    }
+}
+
 void check_sources(MapReader& reader, const WorkloadSpec& workload) {
     if (!workload.trace.empty()) {
         refuse_beside(reader,
@@ -140,6 +162,7 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                        "input_tokens",
                        "output_tokens",
                        "length_spread",
+                       "length_draws",
                        "arrival_variation",
                        "arrival_step",
                        "repeated_requests",
@@ -157,6 +180,7 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                                       "output_tokens",
                                       "users",
                                       "length_spread",
+                                      "length_draws",
                                       "arrival_variation",
                                       "arrival_step",
                                       "repeated_requests",
@@ -178,6 +202,7 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
     }
     const bool drawn = workload.trace.empty() && workload.clients.empty();
     if (drawn) {
+        check_length_draws(reader, workload);
         need_beside(reader, "turn_tokens", "turns", "is of conversations", "turns: 4");
         need_beside(reader, "turn_gap", "turns", "is of conversations", "turns: 4");
         for (const char* const key : {"arrival_variation", "arrival_step"}) {
@@ -229,7 +254,8 @@ void read_workload(const DocumentNode& section,
     std::string lengths;
     if (reader.word("lengths", lengths)) {
         workload.lengths = folder / lengths;
-        for (const char* key : {"trace", "input_tokens", "output_tokens", "length_spread"}) {
+        for (const char* key :
+             {"trace", "input_tokens", "output_tokens", "length_spread", "length_draws"}) {
             if (section.find(key) != nullptr) {
                 reader.complain(
                     key, fmt::format("workload.lengths stands for workload.{}", key), "keep one");
