@@ -18,6 +18,11 @@ constexpr Choice<AdapterPopularity> kPopularities[] = {
     {"zipf", AdapterPopularity::zipf},
 };
 
+constexpr Choice<LengthDraws> kDraws[] = {
+    {"each", LengthDraws::each},
+    {"numpy", LengthDraws::numpy},
+};
+
 constexpr Key kWorkloadRows[] = {
     key<&WorkloadSpec::num_requests>("num_requests", "Requests in all.")
         .range(1, 10'000'000)
@@ -39,6 +44,10 @@ constexpr Key kWorkloadRows[] = {
     key<&WorkloadSpec::length_spread>(
         "length_spread", "Shortest length as a share of the stated one; drawn uniformly.")
         .range(0.0, 1.0),
+    choice<kDraws, &WorkloadSpec::length_draws>(
+        "length_draws",
+        "Draws each request's lengths; or the whole numbers of NumPy's randint after seed(seed), "
+        "all prompts' before all outputs', as the benchmark clients of SGLang and InferenceMAX."),
     key<&WorkloadSpec::arrival_variation>(
         "arrival_variation",
         "Open load: standard deviation of the times between arrivals over their mean.")
@@ -134,11 +143,8 @@ void refuse_beside(MapReader& reader,
 }
 
 // An error if the other key is missing. Its value may switch this one off.
-void need_beside(MapReader& reader,
-                 const char* key,
-                 const char* other,
-                 const char* why,
-                 const char* hint) {
+void need_beside(
+    MapReader& reader, const char* key, const char* other, const char* why, const char* hint) {
     if (reader.good(key) && !reader.has(other)) {
         refuse_beside(reader, {key}, why, hint);
     }
@@ -161,59 +167,62 @@ void check_turns(MapReader& reader, const WorkloadSpec& workload) {
     need_beside(reader, "turn_gap", "turns", "is of conversations", "turns: 4");
 }
 
+void check_length_draws(MapReader& reader, const WorkloadSpec& workload) {
+    if (!reader.has("lengths")) {
+        need_beside(reader,
+                    "length_draws",
+                    "length_spread",
+                    "is of lengths that differ",
+                    "length_spread: 0.8");
+    }
+    if (workload.length_draws == LengthDraws::numpy && workload.has_conversations()) {
+        refuse_beside(reader, {"length_draws"}, "numpy is not of conversations", "turns: 1");
+    }
+}
+
+// What a trace or a table of clients says instead.
+constexpr const char* kOfDrawnLoad[] = {"input_tokens",
+                                        "output_tokens",
+                                        "length_spread",
+                                        "length_draws",
+                                        "arrival_variation",
+                                        "arrival_step",
+                                        "repeated_requests",
+                                        "turns",
+                                        "turns_variation",
+                                        "turn_tokens",
+                                        "turn_forks",
+                                        "turn_fork_kept",
+                                        "turn_gap",
+                                        "system_tokens"};
+
 void check_sources(MapReader& reader, const WorkloadSpec& workload) {
     if (!workload.trace.empty()) {
-        refuse_beside(reader,
-                      {"num_requests",
-                       "request_rate",
-                       "input_tokens",
-                       "output_tokens",
-                       "length_spread",
-                       "arrival_variation",
-                       "arrival_step",
-                       "repeated_requests",
-                       "turns",
-                       "turns_variation",
-                       "turn_tokens",
-                       "turn_forks",
-                       "turn_fork_kept",
-                       "turn_gap",
-                       "system_tokens"},
-                      "is of a synthetic load, and a trace is given",
-                      "keep one");
+        const char* const why = "is of a synthetic load, and a trace is given";
+        refuse_beside(reader, {"num_requests", "request_rate"}, why, "keep one");
+        for (const char* const key : kOfDrawnLoad) {
+            refuse_beside(reader, {key}, why, "keep one");
+        }
     }
     if (!workload.clients.empty()) {
-        for (const char* const key : {"trace",
-                                      "lengths",
-                                      "input_tokens",
-                                      "output_tokens",
-                                      "users",
-                                      "length_spread",
-                                      "arrival_variation",
-                                      "arrival_step",
-                                      "repeated_requests",
-                                      "turns",
-                                      "turns_variation",
-                                      "turn_tokens",
-                                      "turn_forks",
-                                      "turn_fork_kept",
-                                      "turn_gap",
-                                      "system_tokens"}) {
+        const auto refuse = [&](const char* key) {
             if (reader.has(key)) {
                 reader.complain(
                     key, fmt::format("workload.clients stands for workload.{}", key), "keep one");
             }
-        }
+        };
+        std::ranges::for_each({"trace", "lengths", "users"}, refuse);
+        std::ranges::for_each(kOfDrawnLoad, refuse);
     } else {
         refuse_beside(reader, {"client_group"}, "is of a table of clients", "clients: FILE");
     }
     if (workload.trace.empty()) {
-        refuse_beside(
-            reader, {"trace_block_tokens"}, "is of the blocks of a trace", "trace: FILE");
+        refuse_beside(reader, {"trace_block_tokens"}, "is of the blocks of a trace", "trace: FILE");
     }
     const bool drawn = workload.trace.empty() && workload.clients.empty();
     if (drawn) {
         check_turns(reader, workload);
+        check_length_draws(reader, workload);
         for (const char* const key : {"arrival_variation", "arrival_step"}) {
             need_beside(reader,
                         key,
@@ -263,7 +272,8 @@ void read_workload(const DocumentNode& section,
     std::string lengths;
     if (reader.word("lengths", lengths)) {
         workload.lengths = folder / lengths;
-        for (const char* key : {"trace", "input_tokens", "output_tokens", "length_spread"}) {
+        for (const char* key :
+             {"trace", "input_tokens", "output_tokens", "length_spread", "length_draws"}) {
             if (section.find(key) != nullptr) {
                 reader.complain(
                     key, fmt::format("workload.lengths stands for workload.{}", key), "keep one");

@@ -289,6 +289,12 @@ enum class AdapterPopularity : std::uint8_t {
     zipf,     // drawn; the n-th has the weight 1 / n^adapter_alpha
 };
 
+// How the lengths of a load are drawn.
+enum class LengthDraws : std::uint8_t {
+    each,   // a prompt's, then its output's
+    numpy,  // by NumPy's randint: all prompts', then all outputs', as benchmark clients draw them
+};
+
 // The most tokens of a request or a step, and the largest seed.
 inline constexpr std::int64_t kMostTokens = 1'000'000'000;
 // The latest arrival in a trace or a drawn load, in seconds. A Time ends at 9.2e6 s.
@@ -304,6 +310,7 @@ struct WorkloadSpec {
     double input_tokens = 1024;
     double output_tokens = 128;
     double length_spread = 1;  // 1: all equal
+    LengthDraws length_draws = LengthDraws::each;
     // The standard deviation of the times between arrivals over their mean. 1 is a Poisson process,
     // other values give gamma distributions.
     double arrival_variation = 1;

@@ -13,6 +13,7 @@
 #include "scenarios/format/read/client_table.h"
 #include "scenarios/format/read/read_request_trace.h"
 #include "scenarios/studies/serve/image_load.h"
+#include "scenarios/studies/serve/numpy_draws.h"
 
 namespace orrery {
 
@@ -40,11 +41,31 @@ std::int64_t whole_tokens(double tokens) {
 class Lengths {
 public:
     Lengths(const WorkloadSpec& workload, const LengthTable* table)
-        : workload_(workload), table_(table), random_(workload.seed, 0, kLengths) {}
-    std::int64_t input() { return draw(workload_.input_tokens, &LengthTable::input_tokens); }
-    std::int64_t output() { return draw(workload_.output_tokens, &LengthTable::output_tokens); }
+        : workload_(workload), table_(table), random_(workload.seed, 0, kLengths) {
+        if (table == nullptr && workload.length_draws == LengthDraws::numpy) {
+            std::mt19937 generator{static_cast<std::uint32_t>(workload.seed)};
+            inputs_ = by_numpy(generator, workload.input_tokens);
+            outputs_ = by_numpy(generator, workload.output_tokens);
+        }
+    }
+    std::int64_t input() {
+        return inputs_.empty() ? draw(workload_.input_tokens, &LengthTable::input_tokens)
+                               : inputs_[next_input_++];
+    }
+    std::int64_t output() {
+        return outputs_.empty() ? draw(workload_.output_tokens, &LengthTable::output_tokens)
+                                : outputs_[next_output_++];
+    }
 
 private:
+    // Clients truncate the shortest length.
+    std::vector<std::int64_t> by_numpy(std::mt19937& generator, double stated) const {
+        const auto lowest = static_cast<std::int64_t>(stated * workload_.length_spread);
+        return numpy_integers(generator,
+                              std::max<std::int64_t>(1, lowest),
+                              whole_tokens(stated),
+                              workload_.num_requests);
+    }
     std::int64_t draw(double stated, const std::vector<double> LengthTable::*column) {
         if (table_ != nullptr) {
             return whole_tokens(length_at(*table_, table_->*column, random_.uniform()));
@@ -57,6 +78,10 @@ private:
     const WorkloadSpec& workload_;
     const LengthTable* table_;
     CounterRandom random_;
+    std::vector<std::int64_t> inputs_;  // empty unless NumPy draws them
+    std::vector<std::int64_t> outputs_;
+    std::size_t next_input_ = 0;
+    std::size_t next_output_ = 0;
 };
 
 // The text of a conversation so far: who shares which of its blocks. Turns share the blocks of what

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "scenarios/studies/validate/served/engine_release.h"
+
 namespace orrery {
 
 namespace {
@@ -165,7 +167,8 @@ std::string_view inference_max_engine(const ServingCase& row) {
     // taken for 0.16.0. That pull request gives tensor parallelism alone back to Triton; the rows
     // of 0.18.0 have expert parallelism.
     if (is_inference_max(row) && row.model == "minimax-m2.5" &&
-        row.engine.starts_with("vllm-0.1")) {
+        is_from(row.engine, "vllm-", {.major = 0, .minor = 15}) &&
+        !is_from(row.engine, "vllm-", {.major = 0, .minor = 20})) {
         return "vllm-flashinfer";
     }
     const bool runs = is_deepseek_on(row, "sglang", "b300") ||

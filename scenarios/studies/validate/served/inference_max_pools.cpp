@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/csv_rows.h"
+#include "scenarios/studies/validate/served/engine_release.h"
 #include "scenarios/studies/validate/served/inference_max.h"
 
 namespace orrery {
@@ -92,7 +93,8 @@ std::int64_t front_ends(const ServingCase& row) {
 // did before its PrefillRouter (components/src/dynamo/sglang/request_handlers/decode_handler.py:
 // prefill_client).
 bool decode_instances_route(const ServingCase& row) {
-    return row.engine.starts_with("sglang-0.5.5");
+    constexpr EngineRelease kRelease{.major = 0, .minor = 5, .patch = 5};
+    return row.engine.starts_with("sglang") && release_of(row.engine) == kRelease;
 }
 
 void use_recipe(const InferenceMaxRecipe& recipe, ServingSpec& spec) {

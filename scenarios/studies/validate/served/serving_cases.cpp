@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "engine/base/field.h"
 #include "scenarios/format/document/csv_header.h"
 #include "scenarios/studies/validate/case_fields.h"
+#include "scenarios/studies/validate/served/engine_release.h"
 #include "scenarios/studies/validate/served/inference_max.h"
 
 namespace orrery {
@@ -82,6 +82,9 @@ void apply_words(const std::string& notes, ServingCase& row) {
     row.whole_prompts = notes.find("benchmark leaves prompts whole") != std::string::npos;
     row.repeated_requests = count_between(notes, "prompts of an earlier run: ", "");
     row.cache_tokens = count_between(notes, "cache of ", " tokens");
+    if (notes.find("lengths by NumPy's seed ") != std::string::npos) {
+        row.numpy_seed = count_between(notes, "lengths by NumPy's seed ", "");
+    }
     if (const std::size_t at = notes.find("vLLM 0."); at != std::string::npos) {
         const std::size_t begin = at + std::string_view{"vLLM "}.size();
         row.release = notes.substr(begin, notes.find_first_of("; ,", begin) - begin);
@@ -248,7 +251,9 @@ bool captures_all_contexts(const ServingCase& row) {
 // 9529, benchmark_throughput.py passed an option of its own, which is off.
 bool chunks_prompts_by_default(const ServingCase& row, const PublishedModel& model) {
     constexpr std::int64_t kLong = 32'768;
-    return row.engine == "vllm-2024" && row.release.starts_with("0.6") && !row.whole_prompts &&
+    const std::optional<EngineRelease> release = release_of(row.release);
+    const bool chunks = release && release->major == 0 && release->minor == 6;
+    return row.engine == "vllm-2024" && chunks && !row.whole_prompts &&
            model.max_position_embeddings > kLong;
 }
 
@@ -261,8 +266,7 @@ bool keeps_attention_in_16_bits(const ServingCase& row, const PublishedModel& mo
 // one server of Hopper or Blackwell without data-parallel attention. Pull request 12724 (November
 // 2025) finds it so, and leaves out instances of several servers.
 bool sums_by_flashinfer(const ServingCase& row, std::string_view generation) {
-    constexpr std::string_view kBegins = "sglang-0.5.";
-    constexpr int kFirst = 5;  // 0.5.5
+    constexpr EngineRelease kFirst{.major = 0, .minor = 5, .patch = 5};
     const bool known = row.model.starts_with("deepseek-r1") ||
                        row.model.starts_with("deepseek-v3") || row.model.starts_with("gpt-oss");
     const auto has_one = [&](const ServingCase::Workers& pool) {
@@ -271,9 +275,8 @@ bool sums_by_flashinfer(const ServingCase& row, std::string_view generation) {
     const bool on_one_server = row.mode == "disaggregated"
                                    ? has_one(row.prefill) && has_one(row.decode)
                                    : row.data_parallel == 1 && row.num_gpus <= row.gpus_per_node;
-    return row.engine.starts_with(kBegins) && known && on_one_server &&
-           (generation == "hopper" || generation == "blackwell") &&
-           std::atoi(row.engine.c_str() + kBegins.size()) >= kFirst;
+    return is_from(row.engine, "sglang-", kFirst) && known && on_one_server &&
+           (generation == "hopper" || generation == "blackwell");
 }
 
 }  // namespace orrery

@@ -50,6 +50,7 @@ struct ServingCase {
     double tokens_of_text = 1;  // of these, for each that the client counts in the same text
     double output_tokens = 0;
     std::string length_spread;
+    std::int64_t numpy_seed = -1;  // of lengths that the client's NumPy draws; negative: not known
     // Of these, from the first one: their prompts were computed by an earlier run of the benchmark,
     // and the server kept its cache.
     std::int64_t repeated_requests = 0;

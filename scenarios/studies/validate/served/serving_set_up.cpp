@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "kernels/csv_rows.h"
@@ -13,6 +12,7 @@
 #include "scenarios/studies/serve/serving_study.h"
 #include "scenarios/studies/validate/published_servers.h"
 #include "scenarios/studies/validate/served/ai_configurator.h"
+#include "scenarios/studies/validate/served/engine_release.h"
 #include "scenarios/studies/validate/served/inference_max.h"
 #include "scenarios/studies/validate/served/inference_max_pools.h"
 #include "scenarios/studies/validate/served/mlperf.h"
@@ -43,19 +43,18 @@ constexpr EngineWord kEngines[] = {{"trtllm-1.0", "tensorrt-llm-1.0"},
                                    {"vllm", "vllm-v1"},
                                    {"sglang", "sglang"}};
 
-// The entry of a release "vllm-0.<minor>…"; empty for other words. The first engine is the default
+// The entry of a release of vLLM; empty for other words. The first engine is the default
 // before 0.8 (release notes of 0.8.0), and asynchronous scheduling from 0.14 on (of 0.14.0).
 std::string_view vllm_release(std::string_view engine) {
-    constexpr std::string_view kBegin = "vllm-0.";
-    constexpr int kSecondEngine = 8;
-    constexpr int kAsynchronous = 14;
-    if (!engine.starts_with(kBegin)) {
+    constexpr EngineRelease kSecondEngine{.major = 0, .minor = 8};
+    constexpr EngineRelease kAsynchronous{.major = 0, .minor = 14};
+    const std::optional<EngineRelease> release = release_of(engine);
+    if (!engine.starts_with("vllm-") || !release) {
         return {};
     }
-    engine.remove_prefix(kBegin.size());
-    int minor = 0;
-    std::from_chars(engine.data(), engine.data() + engine.size(), minor);
-    return minor < kSecondEngine ? "vllm-v0" : minor < kAsynchronous ? "vllm-v1" : "vllm-0.14";
+    return *release < kSecondEngine   ? "vllm-v0"
+           : *release < kAsynchronous ? "vllm-v1"
+                                      : "vllm-0.14";
 }
 
 Result<ServingEngine> engine_of(const ServingCase& row, const std::filesystem::path& catalogue) {
@@ -146,6 +145,10 @@ Result<WorkloadSpec> workload_of(const ServingCase& row) {
                           .output_tokens = std::max(row.output_tokens, 1.0)};
     if (const auto spread = parse_number(row.length_spread); spread && *spread > 0) {
         workload.length_spread = *spread;
+        if (row.numpy_seed >= 0) {
+            workload.length_draws = LengthDraws::numpy;
+            workload.seed = static_cast<std::uint64_t>(row.numpy_seed);
+        }
     }
     if (row.load == "single") {
         workload.num_requests = 1;
@@ -278,8 +281,8 @@ CollectedLoad mlperf_load(const ServingCase& row,
 double marlin_peak(const ServingCase& row, const DeviceSpec& device) {
     constexpr double kOnHopper = 0.265;
     constexpr double kOnAmpere = 0.45;
-    const bool before =
-        row.engine.starts_with("vllm-0.10") || row.engine.starts_with("vllm-0.11.0");
+    const bool before = is_from(row.engine, "vllm-", {.major = 0, .minor = 10}) &&
+                        !is_from(row.engine, "vllm-", {.major = 0, .minor = 11, .patch = 1});
     if (row.weight_precision != "fp4" || !row.engine.starts_with("vllm")) {
         return 0;
     }
@@ -306,9 +309,8 @@ bool fuses_casts(const ServingCase& row, const PublishedModel& model) {
 
 // Before 0.11 vLLM's graphs leave attention out of steps that generate, too (pull request 25444).
 bool captures_pieces_alone(const ServingCase& row) {
-    constexpr std::string_view kReleases[] = {"vllm-0.8", "vllm-0.9", "vllm-0.10"};
-    return std::ranges::any_of(
-        kReleases, [&](std::string_view release) { return row.engine.starts_with(release); });
+    return is_from(row.engine, "vllm-", {.major = 0, .minor = 8}) &&
+           !is_from(row.engine, "vllm-", {.major = 0, .minor = 11});
 }
 
 // What the row's benchmark and its options make of the engine's facts.

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "scenarios/studies/validate/served/engine_release.h"
+
 namespace orrery {
 
 namespace {
@@ -88,22 +90,6 @@ EngineLimits sized_limits(const ServingCase& row,
     return limits;
 }
 
-// "trtllm-0.14" gives 14. Releases from 1.0 on give 1000.
-std::int64_t minor_release(std::string_view engine) {
-    constexpr std::string_view kZero = "trtllm-0.";
-    std::int64_t minor = 0;
-    if (!engine.starts_with(kZero)) {
-        return 1000;
-    }
-    for (const char digit : engine.substr(kZero.size())) {
-        if (digit < '0' || digit > '9') {
-            break;
-        }
-        minor = 10 * minor + (digit - '0');
-    }
-    return minor;
-}
-
 }  // namespace
 
 bool is_trtllm_bench(const ServingCase& row) {
@@ -125,8 +111,8 @@ std::optional<EngineLimits> trtllm_bench_limits(const ServingCase& row,
                                                 const Transformer& model,
                                                 const ServingPlan& plan,
                                                 const DeviceSpec& device) {
-    constexpr std::int64_t kFirstSized = 15;
-    if (minor_release(row.engine) >= kFirstSized) {
+    constexpr EngineRelease kFirstSized{.major = 0, .minor = 15};
+    if (release_of(row.engine).value_or(kFirstSized) >= kFirstSized) {
         return sized_limits(row, model, plan, device);
     }
     const std::int64_t length = std::llround(row.input_tokens + row.output_tokens);

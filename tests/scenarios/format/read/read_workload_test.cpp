@@ -33,6 +33,7 @@ TEST(ReadWorkload, KeysThatWouldHaveNoEffectAreErrors) {
         EXPECT_NE(error.find(what), std::string::npos) << workload << ": " << error;
     };
     for (const char* const key : {"length_spread: 0.5",
+                                  "length_draws: numpy",
                                   "arrival_variation: 2",
                                   "arrival_step: 3 s",
                                   "repeated_requests: 2",
@@ -48,6 +49,10 @@ TEST(ReadWorkload, KeysThatWouldHaveNoEffectAreErrors) {
     }
     says("{client_group: chat}", "is of a table of clients");
     says("{trace_block_tokens: 64}", "is of the blocks of a trace");
+    says("{lengths: l.csv, length_draws: numpy}", "workload.lengths stands for");
+    says("{length_draws: numpy}", "is of lengths that differ");
+    says("{request_rate: 2, turns: 3, length_spread: 0.5, length_draws: numpy}",
+         "numpy is not of conversations");
     says("{request_rate: 2, turn_gap: 9 s}", "is of conversations");
     says("{request_rate: 2, turns_variation: 2}", "is of conversations");
     says("{request_rate: 2, turns: 4, turns_variation: 0.8}", "is not more");
@@ -82,6 +87,12 @@ TEST(ReadWorkload, AdaptersHaveANumberAndAPopularity) {
     EXPECT_EQ(read->workload.adapters, 7);
     EXPECT_EQ(read->workload.adapter_popularity, AdapterPopularity::zipf);
     EXPECT_DOUBLE_EQ(read->workload.adapter_alpha, 2);
+}
+
+TEST(ReadWorkload, LengthsMayBeDrawnAsNumpyDoes) {
+    const auto read = read_served_text("{}", "{length_spread: 0.8, length_draws: numpy, seed: 1}");
+    ASSERT_TRUE(read) << read.error().front().to_string();
+    EXPECT_EQ(read->workload.length_draws, LengthDraws::numpy);
 }
 
 TEST(ReadWorkload, ATraceIsInOrder) {

@@ -246,5 +246,29 @@ TEST(SyntheticLoad, CallsWithTheSameTemplateBeginAlike) {
     EXPECT_FALSE(requests_of(spec, 16));
 }
 
+// The sums of tokens that SGLang's cookbook prints for 80 random prompts of up to 1,000 tokens and
+// as many outputs (docs/autoregressive/Llama/Llama3.1.md): bench_serving.py seeds NumPy with 1.
+TEST(SyntheticLoad, NumpyDrawsTheLengthsOfAPublishedBenchmark) {
+    WorkloadSpec spec{.num_requests = 80, .users = 16};
+    spec.input_tokens = 1000;
+    spec.output_tokens = 1000;
+    spec.length_spread = 0;
+    spec.length_draws = LengthDraws::numpy;
+    spec.seed = 1;
+    std::int64_t inputs = 0;
+    std::int64_t outputs = 0;
+    for (const Request& request : synthetic_requests(spec)) {
+        inputs += request.prompt_tokens;
+        outputs += request.output_tokens;
+    }
+    EXPECT_EQ(inputs, 39'668);
+    EXPECT_EQ(outputs, 40'805);
+    spec.length_spread = 0.8;
+    for (const Request& request : synthetic_requests(spec)) {
+        EXPECT_GE(request.prompt_tokens, 800);
+        EXPECT_LE(request.prompt_tokens, 1000);
+    }
+}
+
 }  // namespace
 }  // namespace orrery

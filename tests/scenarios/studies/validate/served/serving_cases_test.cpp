@@ -121,5 +121,14 @@ TEST(ServingCases, NotesTellTheTokensOfTheCache) {
     EXPECT_EQ(of_cache("dstack-llama-3.1-405b-mi300x"), 0);
 }
 
+TEST(ServingCases, NotesTellTheSeedOfLengths) {
+    const auto cases = read_serving_cases((kPublished / "serving_blind.csv").string()).value();
+    const auto seed = [&](const char* name) {
+        return std::ranges::find(cases, name, &ServingCase::name)->numpy_seed;
+    };
+    EXPECT_EQ(seed("sglang-llama-3.1-70b-a100-992-1020-c16"), 1);
+    EXPECT_LT(seed("sglang-gpt-oss-120b-b200-332-213-c1"), 0);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -385,6 +385,25 @@ TEST(ServingSetUp, PromptsOfAnEarlierRunShareTheirBlocks) {
     EXPECT_TRUE(set_up(row)->requests.front().prefix_hashes.empty());
 }
 
+// model_runner.py: max_num_reqs is at least 2,048.
+TEST(ServingSetUp, SglangRunsThousandsOfRequestsAtATime) {
+    ServingCase row = closed_row();
+    row.engine = "sglang-0.5.6";
+    EXPECT_EQ(set_up(row)->scenario.serving.pools[0].limits.max_num_seqs, 2048);
+    row.engine = "vllm-0.11.0";
+    EXPECT_EQ(set_up(row)->scenario.serving.pools[0].limits.max_num_seqs, 1024);
+}
+
+TEST(ServingSetUp, AClientsSeedDrawsTheLengths) {
+    ServingCase row = closed_row();
+    row.length_spread = "0.8";
+    EXPECT_EQ(set_up(row)->scenario.workload.length_draws, LengthDraws::each);
+    row.numpy_seed = 7;
+    const ServingSetUp set = set_up(row).value();
+    EXPECT_EQ(set.scenario.workload.length_draws, LengthDraws::numpy);
+    EXPECT_EQ(set.scenario.workload.seed, 7U);
+}
+
 TEST(ServingSetUp, SglangSumsByFlashinferForTwoArchitectures) {
     ServingCase row = closed_row();
     row.gpu = "b200";
@@ -397,6 +416,7 @@ TEST(ServingSetUp, SglangSumsByFlashinferForTwoArchitectures) {
     };
     EXPECT_TRUE(in_data("sglang-0.5.6"));
     EXPECT_TRUE(in_data("sglang-0.5.10"));
+    EXPECT_TRUE(in_data("sglang-0.6.0"));
     EXPECT_TRUE(in_data("sglang-0.5.5.post1"));
     EXPECT_FALSE(in_data("sglang-0.5.4"));
     EXPECT_FALSE(in_data("vllm-0.14.0"));

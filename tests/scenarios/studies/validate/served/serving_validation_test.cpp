@@ -35,6 +35,19 @@ TEST(ServingValidation, StaticBatchesBeatTheClosedForm) {
     EXPECT_LT(all.median, all.control_median);
 }
 
+// The source of SGLang's host_per_launch: no graph holds the prompt (pull request 13094).
+TEST(ServingValidation, TheHostLaunchesSglangsPromptsAsPublished) {
+    auto cases =
+        read_serving_cases((kCatalogue / "published/serving_blind_3.csv").string()).value();
+    std::erase_if(cases, [](const ServingCase& row) {
+        return row.name != "sglang-llama-3.1-8b-hopper-1024-16-c1";
+    });
+    const ServingValidation validation = validated(cases);
+    const auto first = std::ranges::find(validation.rows, "ttft_s", &ServingMetric::metric);
+    ASSERT_NE(first, validation.rows.end());
+    EXPECT_NEAR(first->predicted, 0.030, 0.001);
+}
+
 TEST(ServingValidation, ARowThatCannotBeExpressedSaysWhy) {
     std::vector<ServingCase> cases = published("trtllm-0.6-static-a100");
     cases.resize(1);
