@@ -2,6 +2,7 @@
 // The section `workload`.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <string>
@@ -211,7 +212,9 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                     key, fmt::format("workload.clients stands for workload.{}", key), "keep one");
             }
         };
-        std::ranges::for_each({"trace", "lengths", "users"}, refuse);
+        for (const char* const key : {"trace", "lengths", "users"}) {
+            refuse(key);
+        }
         std::ranges::for_each(kOfDrawnLoad, refuse);
     } else {
         refuse_beside(reader, {"client_group"}, "is of a table of clients", "clients: FILE");
