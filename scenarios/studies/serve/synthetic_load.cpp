@@ -13,14 +13,13 @@
 #include "scenarios/format/read/client_table.h"
 #include "scenarios/format/read/read_request_trace.h"
 #include "scenarios/studies/serve/image_load.h"
-#include "scenarios/studies/serve/numpy_draws.h"
+#include "scenarios/studies/serve/request_lengths.h"
 
 namespace orrery {
 
 namespace {
 
 constexpr std::uint32_t kArrivals = 0x41727276;  // separate streams of random numbers
-constexpr std::uint32_t kLengths = 0x4c656e67;
 constexpr std::uint32_t kAdapters = 0x41646170;
 constexpr std::uint32_t kTurns = 0x5475726e;
 constexpr std::uint32_t kPrefixes = 0x50726566;
@@ -32,57 +31,6 @@ constexpr double kMostBlocks = 5e8;  // of prompts together; a block's hash has 
 double gap(CounterRandom& random, double variation) {
     return variation == 1 ? random.exponential() : random.gamma(1 / (variation * variation));
 }
-
-std::int64_t whole_tokens(double tokens) {
-    return std::max<std::int64_t>(1, std::llround(tokens));
-}
-
-// Draws lengths by the workload's keys, or from its table.
-class Lengths {
-public:
-    Lengths(const WorkloadSpec& workload, const LengthTable* table)
-        : workload_(workload), table_(table), random_(workload.seed, 0, kLengths) {
-        if (table == nullptr && workload.length_draws == LengthDraws::numpy) {
-            std::mt19937 generator{static_cast<std::uint32_t>(workload.seed)};
-            inputs_ = by_numpy(generator, workload.input_tokens);
-            outputs_ = by_numpy(generator, workload.output_tokens);
-        }
-    }
-    std::int64_t input() {
-        return inputs_.empty() ? draw(workload_.input_tokens, &LengthTable::input_tokens)
-                               : inputs_[next_input_++];
-    }
-    std::int64_t output() {
-        return outputs_.empty() ? draw(workload_.output_tokens, &LengthTable::output_tokens)
-                                : outputs_[next_output_++];
-    }
-
-private:
-    // Clients truncate the shortest length.
-    std::vector<std::int64_t> by_numpy(std::mt19937& generator, double stated) const {
-        const auto lowest = static_cast<std::int64_t>(stated * workload_.length_spread);
-        return numpy_integers(generator,
-                              std::max<std::int64_t>(1, lowest),
-                              whole_tokens(stated),
-                              workload_.num_requests);
-    }
-    std::int64_t draw(double stated, const std::vector<double> LengthTable::*column) {
-        if (table_ != nullptr) {
-            return whole_tokens(length_at(*table_, table_->*column, random_.uniform()));
-        }
-        const double share =
-            workload_.length_spread + (1 - workload_.length_spread) * random_.uniform();
-        return whole_tokens(stated * share);
-    }
-
-    const WorkloadSpec& workload_;
-    const LengthTable* table_;
-    CounterRandom random_;
-    std::vector<std::int64_t> inputs_;  // empty unless NumPy draws them
-    std::vector<std::int64_t> outputs_;
-    std::size_t next_input_ = 0;
-    std::size_t next_output_ = 0;
-};
 
 // The text of a conversation so far: who shares which of its blocks. Turns share the blocks of what
 // was said, unless one forks off, and all prompts share the blocks of the common beginning.
@@ -181,14 +129,12 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
     CounterRandom arrivals(workload.seed, 0, kArrivals);
     CounterRandom turns(workload.seed, 0, kTurns);
     const GoesOn goes_on(workload);
-    Lengths lengths(workload, table);
+    RequestLengths lengths(workload, table);
     std::vector<Request> requests;
     EarliestArrivals earliest{workload.num_requests};
     double start = 0;
     const double rate = workload.request_rate / workload.turns;
-    const auto arrival_of = [](double now) {
-        return Time::seconds(std::min(now, kLongestLoad_s));
-    };
+    const auto arrival_of = [](double now) { return Time::seconds(std::min(now, kLongestLoad_s)); };
     for (std::uint64_t one = 0;; ++one) {
         start += gap(arrivals, workload.arrival_variation) / rate;
         if (!earliest.may_have(arrival_of(start))) {
@@ -495,7 +441,7 @@ std::vector<Request> synthetic_requests(const WorkloadSpec& workload,
         return requests;
     }
     CounterRandom arrivals(workload.seed, 0, kArrivals);
-    Lengths lengths(workload, table);
+    RequestLengths lengths(workload, table);
     double now = 0;
     for (std::int64_t i = 0; i < workload.num_requests; ++i) {
         if (workload.users == 0 && workload.request_rate > 0) {

@@ -227,6 +227,7 @@ constexpr const char* kNeverChanged[] = {
     "reduce_bucket_size",
     "loss_copies",
     "fsdp_copy_out",
+    "eager_attention",
 };
 
 // A timer that has timed other plans gives what a fresh one gives, whatever the field in which the
