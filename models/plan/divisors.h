@@ -11,7 +11,7 @@ namespace orrery {
 // The divisors of n > 0, ascending, in O(sqrt n).
 std::vector<std::int64_t> divisors(std::int64_t n);
 
-// Those that are multiples of `unit` and at most `limit`, as a list for a hint.
+// The divisors that are multiples of `unit` and at most `limit`, as a list for a hint.
 std::string valid_divisors(std::int64_t n, std::int64_t limit, std::int64_t unit = 1);
 
 }  // namespace orrery
